@@ -3083,6 +3083,20 @@ CREATE VIEW registry.published_report AS
      JOIN registry.unit u ON (((u.id)::bytea = (p.unit_id)::bytea)))
   WHERE ((p.revealed_at_ms IS NOT NULL) AND (u.ended_at_ms IS NOT NULL));
 
+-- Name: report_claim; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.report_claim (
+    unit_id registry.digest NOT NULL,
+    draw integer NOT NULL,
+    signature bytea NOT NULL,
+    checked_at_ms bigint,
+    false_at_ms bigint,
+    filed_at_ms bigint,
+    CONSTRAINT report_claim_check CHECK (((false_at_ms IS NULL) OR (checked_at_ms IS NOT NULL))),
+    CONSTRAINT report_claim_check1 CHECK (((filed_at_ms IS NULL) OR (false_at_ms IS NOT NULL))),
+    CONSTRAINT report_claim_signature_check CHECK ((octet_length(signature) = 65))
+);
+
 -- Name: round; Type: TABLE; Schema: registry; Owner: -
 
 CREATE TABLE registry.round (
@@ -3542,6 +3556,11 @@ ALTER TABLE ONLY registry.order_state
 ALTER TABLE ONLY registry.report
     ADD CONSTRAINT report_accepted_seq_key UNIQUE (accepted_seq);
 
+-- Name: report_claim report_claim_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.report_claim
+    ADD CONSTRAINT report_claim_pkey PRIMARY KEY (unit_id, draw);
+
 -- Name: report report_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
 ALTER TABLE ONLY registry.report
@@ -3862,6 +3881,14 @@ CREATE INDEX report_audit_due ON registry.report USING btree (unit_id) WHERE (au
 -- Name: report_by; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX report_by ON registry.report USING btree (verifier);
+
+-- Name: report_claim_unchecked; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX report_claim_unchecked ON registry.report_claim USING btree (unit_id) WHERE (checked_at_ms IS NULL);
+
+-- Name: report_claim_unfiled; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX report_claim_unfiled ON registry.report_claim USING btree (false_at_ms) WHERE ((false_at_ms IS NOT NULL) AND (filed_at_ms IS NULL));
 
 -- Name: report_verifier; Type: INDEX; Schema: registry; Owner: -
 
@@ -4321,6 +4348,11 @@ ALTER TABLE ONLY registry.model_version
 
 ALTER TABLE ONLY registry.model_version
     ADD CONSTRAINT model_version_name_fkey FOREIGN KEY (name) REFERENCES registry.model_name(name);
+
+-- Name: report_claim report_claim_unit_id_draw_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.report_claim
+    ADD CONSTRAINT report_claim_unit_id_draw_fkey FOREIGN KEY (unit_id, draw) REFERENCES registry.report(unit_id, draw);
 
 -- Name: report report_unit_id_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
 
@@ -5438,6 +5470,22 @@ GRANT SELECT(found_fault) ON TABLE registry.report TO gym_api;
 -- Name: TABLE published_report; Type: ACL; Schema: registry; Owner: -
 
 GRANT SELECT ON TABLE registry.published_report TO gym_api;
+
+-- Name: TABLE report_claim; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT ON TABLE registry.report_claim TO gym_coordinator;
+
+-- Name: COLUMN report_claim.checked_at_ms; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(checked_at_ms) ON TABLE registry.report_claim TO gym_coordinator;
+
+-- Name: COLUMN report_claim.false_at_ms; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(false_at_ms) ON TABLE registry.report_claim TO gym_coordinator;
+
+-- Name: COLUMN report_claim.filed_at_ms; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(filed_at_ms) ON TABLE registry.report_claim TO gym_coordinator;
 
 -- Name: TABLE round; Type: ACL; Schema: registry; Owner: -
 

@@ -88,6 +88,18 @@ def check_protocol(folder):
     roots = [digest(run[name]) for name in ("records_root", "final_state_root", "delta_root")]
     expect("report", protocol.report_digest(beacon, unit, report["draw"], digest(report["verifier"]), *roots, trace,
                                             signature, digest(report["salt"])), report["digest"])
+    # What the verifier stakes on: the same words as a commitment's, for the game about reports.
+    staked = report["staked"]
+    said, sealed = protocol.decode_commitment(bytes.fromhex(staked["bytes"]))
+    committed = protocol.decode_commitment(bytes.fromhex(file["commitments"][0]["bytes"]))[0]
+    expect("staked report: terms", said[:4] + said[6:7] + said[8:], committed[:4] + committed[6:7] + committed[8:])
+    expect("staked report: roots", [said[4], said[5], said[7]], roots)
+    found = protocol.commitment_digest(
+        protocol.signing_domain(file["chain_id"], digest(staked["report_game"])), said)
+    expect("staked report", found, staked["digest"])
+    expect("staked report: signer", ethereum.signer(found, sealed), report["verifier"])
+    expect("staked report: on chain", protocol.unit_on_chain(found, digest(report["verifier"])),
+           staked["unit_on_chain"])
     # An aggregate's only chunk is the link of its one record.
     vector, step = file["aggregate"], all_units["aggregate"]["steps"][0]
     fields = check_commitment("aggregate", vector, domain, head, record_hash)

@@ -11,6 +11,8 @@ namespace {
 /// Stakes that are deployed before giving up because another program uses the key.
 constexpr unsigned kStakesMax = 4;
 constexpr std::size_t kWord = 32;
+/// Of the names of the verifiers' Stake and its game.
+constexpr const char* kOfVerifiers = "/verifiers";
 
 std::string intent_id(const std::string& name, const std::string& again) {
     return "deploy/" + name + again;
@@ -127,21 +129,25 @@ Result<std::optional<Address>> place_stake(Deployer& deployer, const game::Dispu
     return std::optional(stake.address);
 }
 
+struct StakeAndGame {
+    Address stake;
+    Address game;
+};
+
 /// Stake and the dispute game that it names, once token and rules are there.
-/// @param rules OpeningRules, TreeRules, StepRules, FaultRules, ElementRules, OuterRules,
-/// OuterProofs.
-Status deploy_game(Deployer& deployer, const game::DisputeParams& params,
-                   const std::vector<Address>& rules, Deployment& out) {
+/// @param rules of openings, TreeRules, StepRules, FaultRules, ElementRules, OuterRules,
+/// OuterProofs. @param whose part of the names of both: empty, workers'.
+Result<StakeAndGame> deploy_game(Deployer& deployer, const game::DisputeParams& params,
+                                 const Address& token, const std::vector<Address>& rules,
+                                 const std::string& whose) {
     for (unsigned i = 0; i < kStakesMax; ++i) {
-        const std::string again = suffix(i);
-        GYM_TRY(const auto stake, place_stake(deployer, params, out.token, again));
+        const std::string again = whose + suffix(i);
+        GYM_TRY(const auto stake, place_stake(deployer, params, token, again));
         if (!stake) continue;
         GYM_CHECK(deployer.submit(
             "DisputeGame", {terms_of(params), *stake, chain::AbiValue::array(rules)}, again));
         GYM_TRY(const Placed game, deployer.placed("DisputeGame", again));
-        out.stake = *stake;
-        out.dispute_game = game.address;
-        return {};
+        return StakeAndGame{*stake, game.address};
     }
     return fail(
         ErrorCode::kConflict,
@@ -155,10 +161,14 @@ Status submit_drand(Deployer& deployer, const DrandChain& chain) {
                             chain.known_round, chain.known_signature});
 }
 
+struct Rules {
+    std::vector<Address> of_units;  ///< in the order of DisputeGame's constructor
+    Address reports;                ///< instead of the first: ReportRules
+};
+
 /// All but Stake and DisputeGame. What needs nothing of another is on its way at once.
-/// @return the rules in the order of DisputeGame's constructor.
-Result<std::vector<Address>> deploy_money_and_rules(Deployer& deployer, const DeployParams& params,
-                                                    Deployment& out) {
+Result<Rules> deploy_money_and_rules(Deployer& deployer, const DeployParams& params,
+                                     Deployment& out) {
     // The token first: what it is in is the first block of ours.
     GYM_CHECK(deployer.submit("GymToken", {params.token_holder, params.token_supply}));
     GYM_CHECK(deployer.submit(
@@ -192,12 +202,15 @@ Result<std::vector<Address>> deploy_money_and_rules(Deployer& deployer, const De
     GYM_TRY(const Placed one_step, deployer.placed("OneStep"));
 
     GYM_CHECK(deployer.submit("OpeningRules", {log.address, params.dispute.window_blocks}));
+    GYM_CHECK(deployer.submit("ReportRules",
+                              {log.address, game::report_params(params.dispute).window_blocks}));
     GYM_CHECK(deployer.submit(
         "JobEscrow",
         {token.address, distributor.address, admin.address, params.settler, params.guardian,
          params.withdrawal_delay_s, params.epoch_interval_s, params.release_cap}));
     GYM_CHECK(deployer.submit("ElementRules", {one_step.address}));
     GYM_TRY(const Placed opening, deployer.placed("OpeningRules"));
+    GYM_TRY(const Placed reports, deployer.placed("ReportRules"));
     GYM_TRY(const Placed escrow, deployer.placed("JobEscrow"));
     GYM_TRY(const Placed elements, deployer.placed("ElementRules"));
     out.start_block = token.block;
@@ -205,8 +218,8 @@ Result<std::vector<Address>> deploy_money_and_rules(Deployer& deployer, const De
     out.distributor = distributor.address;
     out.escrow = escrow.address;
     out.commitment_log = log.address;
-    return std::vector<Address>{opening.address,  at[4], at[5], at[6],
-                                elements.address, at[7], at[8]};
+    return Rules{{opening.address, at[4], at[5], at[6], elements.address, at[7], at[8]},
+                 reports.address};
 }
 
 }  // namespace
@@ -219,15 +232,24 @@ Result<Deployment> deploy(chain::TxManager& manager, chain::ChainClient& client,
     GYM_TRY(out.chain_id, client.chain_id());
     if (!params.drand) GYM_CHECK(chain::check_prevrandao(client));
     Deployer deployer(manager, artifacts, timeout_ms);
-    GYM_TRY(const std::vector<Address> rules, deploy_money_and_rules(deployer, params, out));
-    GYM_CHECK(deploy_game(deployer, params.dispute, rules, out));
+    GYM_TRY(Rules rules, deploy_money_and_rules(deployer, params, out));
+    GYM_TRY(const StakeAndGame workers,
+            deploy_game(deployer, params.dispute, out.token, rules.of_units, ""));
+    rules.of_units.front() = rules.reports;
+    GYM_TRY(const StakeAndGame verifiers, deploy_game(deployer, game::report_params(params.dispute),
+                                                      out.token, rules.of_units, kOfVerifiers));
+    out.stake = workers.stake;
+    out.dispute_game = workers.game;
+    out.verifier_stake = verifiers.stake;
+    out.report_game = verifiers.game;
     return out;
 }
 
 Status wait_deployment_final(chain::TxManager& manager, std::uint32_t timeout_ms) {
     // The last transaction: all others have lower nonces, so they are final when it is.
     for (unsigned i = kStakesMax; i-- > 0;) {
-        const auto last = manager.wait(intent_id("DisputeGame", suffix(i)), timeout_ms);
+        const auto last =
+            manager.wait(intent_id("DisputeGame", kOfVerifiers + suffix(i)), timeout_ms);
         if (!last.ok() && last.error().code == ErrorCode::kNotFound) continue;
         if (!last.ok()) return last.error();
         if (last->state == chain::IntentState::kDone) return {};

@@ -17,6 +17,8 @@ constexpr AddressField kAddressFields[] = {
     {"token", &Deployment::token},   {"distributor", &Deployment::distributor},
     {"escrow", &Deployment::escrow}, {"commitment_log", &Deployment::commitment_log},
     {"stake", &Deployment::stake},   {"dispute_game", &Deployment::dispute_game}};
+constexpr AddressField kOptionalFields[] = {{"verifier_stake", &Deployment::verifier_stake},
+                                            {"report_game", &Deployment::report_game}};
 
 Result<std::uint64_t> number_of(const json::object& object, const char* name) {
     const json::value* value = object.if_contains(name);
@@ -37,6 +39,14 @@ Result<Deployment> parse_deployment(const json::object& root) {
         GYM_TRY(const std::string text, text_of(root, field.name));
         GYM_TRY(out.*field.member, crypto::parse_address(text));
     }
+    for (const AddressField& field : kOptionalFields) {
+        if (!root.contains(field.name)) continue;
+        GYM_TRY(const std::string text, text_of(root, field.name));
+        GYM_TRY(out.*field.member, crypto::parse_address(text));
+    }
+    if (out.verifier_stake.is_zero() != out.report_game.is_zero())
+        return fail(ErrorCode::kMalformed,
+                    "'verifier_stake' and 'report_game' belong together: name both or none");
     return out;
 }
 
@@ -46,6 +56,9 @@ Status save_deployment(const std::filesystem::path& path, const Deployment& depl
     json::object root{{"chain_id", deployment.chain_id}, {"start_block", deployment.start_block}};
     for (const AddressField& field : kAddressFields)
         root[field.name] = crypto::to_checksum(deployment.*field.member);
+    for (const AddressField& field : kOptionalFields)
+        if (!(deployment.*field.member).is_zero())
+            root[field.name] = crypto::to_checksum(deployment.*field.member);
     return write_file_atomic(path, as_bytes(json::serialize(root) + "\n"));
 }
 

@@ -152,6 +152,8 @@ constexpr const char* kKnownErrors[] = {
     "BadRecord(uint256 field)",
     "NoFault()",
     "NotPosted()",
+    "InNoTree()",
+    "NotAboutReports()",
     "NotAWorkersUnit(uint256 slot)",
     "NotTheNextRecord()",
     "NotTheSameUnit()",

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +19,24 @@
 
 namespace gym::coordinator {
 
+/// The verifiers with enough stake to be drawn, as of the last tick: transactions ask no chain.
+/// Thread-safe.
+class StakedVerifiers {
+  public:
+    void set(std::set<Address> verifiers) {
+        const std::scoped_lock lock(mutex_);
+        verifiers_ = std::move(verifiers);
+    }
+    [[nodiscard]] bool contains(const Address& verifier) const {
+        const std::scoped_lock lock(mutex_);
+        return verifiers_.contains(verifier);
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    std::set<Address> verifiers_;
+};
+
 /// Dependencies and options of all parts of the coordinator. Parts are free functions over it, so
 /// that nothing survives in memory between two calls but facts that never change, and re-executions
 /// under way, which are begun anew where they are forgotten.
@@ -28,6 +48,8 @@ struct Context {
     std::shared_ptr<ReexecutionBoard> audits = std::make_shared<ReexecutionBoard>();
     std::shared_ptr<ReexecutionBoard> rulings = std::make_shared<ReexecutionBoard>();
     std::shared_ptr<ReexecutionBoard> prefixes = std::make_shared<ReexecutionBoard>();
+    std::shared_ptr<ReexecutionBoard> report_checks = std::make_shared<ReexecutionBoard>();
+    std::shared_ptr<StakedVerifiers> staked_verifiers = std::make_shared<StakedVerifiers>();
 
     [[nodiscard]] UnixMs now() const { return deps.clock.now_ms(); }
     /// Whether the operator lets `address` take part in this role.
@@ -35,6 +57,11 @@ struct Context {
         const auto& allowed = role == records::NodeRole::kVerifier ? options.verifiers_allowed
                                                                    : options.workers_allowed;
         return allowed.empty() || allowed.contains(address);
+    }
+    /// Whether a draw may fall on the verifier: it is admitted, and stakes enough.
+    [[nodiscard]] bool may_draw(const Address& verifier) const {
+        return admits(records::NodeRole::kVerifier, verifier) &&
+               (options.verifier_stake_min.is_zero() || staked_verifiers->contains(verifier));
     }
 
     /// One transaction of a tick. A step that was lost in COMMIT shows up as kUnavailable, and the

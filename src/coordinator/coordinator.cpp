@@ -14,6 +14,7 @@
 #include "drivers/game_state.hpp"
 #include "drivers/games.hpp"
 #include "drivers/job.hpp"
+#include "drivers/stake_gate.hpp"
 #include "gym/registry/challenges.hpp"
 #include "gym/registry/cost_terms.hpp"
 #include "gym/registry/size_limits.hpp"
@@ -82,7 +83,8 @@ struct Coordinator::Impl {
 /// Leaves to the player the claims that games on chain may be about.
 Status Coordinator::Impl::leave_claims(TickSummary& summary) {
     GYM_CHECK(restore_claims(context, summary));
-    return file_conflicts(context, summary);
+    GYM_CHECK(file_conflicts(context, summary));
+    return file_false_reports(context, summary);
 }
 
 /// Once, for quotes and submissions.
@@ -135,6 +137,8 @@ Result<TickSummary> Coordinator::tick() {
         summary.errors.push_back("games: " + games.error().message);
     if (const Status left = impl_->leave_claims(summary); !left.ok())
         summary.errors.push_back("claims: " + left.error().message);
+    if (const Status looked = look_at_verifiers(context); !looked.ok())
+        summary.errors.push_back("verifiers: " + looked.error().message);
     GYM_CHECK(impl_->publish_rates());
     if (const Status window = impl_->publish_window(); !window.ok())
         summary.errors.push_back("dispute window: " + window.error().message);
@@ -251,8 +255,9 @@ Result<Bytes> Coordinator::commit_report(const Address& verifier, const Digest& 
     return coordinator::commit_report(impl_->context, verifier, unit, draw, digest);
 }
 
-Result<RevealOutcome> Coordinator::reveal_report(const protocol::Report& report, ByteView records) {
-    return coordinator::reveal_report(impl_->context, report, records);
+Result<RevealOutcome> Coordinator::reveal_report(const protocol::Report& report, ByteView records,
+                                                 const std::optional<crypto::Signature>& claim) {
+    return coordinator::reveal_report(impl_->context, report, records, claim);
 }
 
 }  // namespace gym::coordinator

@@ -218,7 +218,8 @@ Result<Bytes> GrpcService::submit_report_commit(const Address& caller,
 Result<bool> GrpcService::submit_report_reveal(const Address&,
                                                const records::ReportReveal& reveal) {
     // The caller is in the report: the server put it there after it checked the signature.
-    GYM_TRY(const RevealOutcome outcome, core_.reveal_report(reveal.report, reveal.records));
+    GYM_TRY(const RevealOutcome outcome,
+            core_.reveal_report(reveal.report, reveal.records, reveal.claim_signature));
     return outcome.equal;
 }
 

@@ -1,5 +1,6 @@
 #include "gym/game/dispute_params.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "gym/common/ppm.hpp"
@@ -65,11 +66,23 @@ Status check_dispute_params(const DisputeParams& p) {
                      " between announcing and opening");
     const std::uint64_t window_s = p.window_blocks * p.block_time_s;
     const std::uint64_t thaw_min_s = window_s + 2 * p.clock_s;
+    if (report_params(p).thaw_period_s > kThawMaxS)
+        return wrong("verifiers' stake thaws a window of " + seconds(window_s) +
+                     " longer than workers': the thaw period must be at most " +
+                     seconds(kThawMaxS - std::min(kThawMaxS, window_s)) + ", not " +
+                     seconds(p.thaw_period_s));
     if (p.thaw_period_s < thaw_min_s)
         return wrong("stake would be gone before it can be slashed: the thaw period of " +
                      seconds(p.thaw_period_s) + " must be at least the window (" +
                      seconds(window_s) + ") and two clocks, " + seconds(thaw_min_s));
     return {};
+}
+
+DisputeParams report_params(const DisputeParams& units) {
+    DisputeParams out = units;
+    out.window_blocks = 2 * units.window_blocks;
+    out.thaw_period_s = units.thaw_period_s + units.window_blocks * units.block_time_s;
+    return out;
 }
 
 }  // namespace gym::game

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "gym/execution/run.hpp"
-#include "gym/game/rerun_work.hpp"
 #include "gym/node/delta_loader.hpp"
 #include "gym/node/unit_inputs.hpp"
 #include "gym/player/unit_run.hpp"
@@ -15,30 +14,6 @@
 
 namespace gym::node {
 namespace {
-
-class TrainRun final : public player::UnitRun {
-  public:
-    static Result<std::unique_ptr<player::UnitRun>> make(const engine::UnitSpec& spec,
-                                                         execution::TrainInputs inputs,
-                                                         const game::RerunWorkOptions& options) {
-        std::unique_ptr<TrainRun> run(new TrainRun(spec, std::move(inputs)));
-        const execution::TrainInputs& own = run->inputs_;
-        GYM_TRY(run->work_, game::RerunWork::create(
-                                {*own.program, own.base, *own.dataset, run->spec_}, options));
-        run->strategy_ = game::strategy_of(*run->work_);
-        return std::unique_ptr<player::UnitRun>(std::move(run));
-    }
-    game::Strategy& strategy() override { return *strategy_; }
-
-  private:
-    TrainRun(const engine::UnitSpec& spec, execution::TrainInputs inputs)
-        : spec_(spec), inputs_(std::move(inputs)) {}
-
-    const engine::UnitSpec spec_;
-    const execution::TrainInputs inputs_;
-    std::unique_ptr<game::RerunWork> work_;
-    std::unique_ptr<game::Strategy> strategy_;
-};
 
 records::UnitInputs inputs_of(const player::Claim& claim) {
     records::UnitInputs inputs;
@@ -83,6 +58,7 @@ class ClaimUnits final : public player::UnitSource {
     Result<std::unique_ptr<player::UnitRun>> run(const player::Claim& claim) {
         switch (claim.subject) {
             case player::Subject::kTrainUnit:
+            case player::Subject::kReport:
                 return run_train(claim);
             case player::Subject::kAggregate:
                 return run_aggregate(claim);
@@ -100,7 +76,10 @@ class ClaimUnits final : public player::UnitSource {
                                                   std::to_string(claim.key.slot) +
                                                   ": there is no unit to run");
         GYM_TRY(execution::TrainInputs inputs, loader_.load_train(record, *slot, inputs_of(claim)));
-        return TrainRun::make(execution::unit_spec(record, *slot), std::move(inputs), options_);
+        return player::make_train_run(
+            execution::unit_spec(record, *slot),
+            {std::move(inputs.program), std::move(inputs.dataset), std::move(inputs.base)},
+            options_);
     }
 
     Result<std::unique_ptr<player::UnitRun>> run_aggregate(const player::Claim& claim) {

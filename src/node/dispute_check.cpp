@@ -141,6 +141,12 @@ Status check_plays_nothing(const NodeConfig& config, const records::NetworkDescr
                       " GYM");
 }
 
+Status check_defends_no_reports(const records::NetworkDescription& network) {
+    if (network.minimum_verifier_stake.is_zero()) return {};
+    return needs_game("this network draws verifiers from a stake of " +
+                      network.minimum_verifier_stake.to_tokens() + " GYM on");
+}
+
 Result<GameMoney> game_money(chain::ChainClient& client, const Address& game,
                              const records::NetworkDescription& network, player::Role role,
                              const Address& self) {

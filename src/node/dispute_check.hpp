@@ -38,6 +38,10 @@ Status check_game(chain::ChainClient& client, const Address& game,
 Status check_plays_nothing(const NodeConfig& config, const records::NetworkDescription& network,
                            const Address& self);
 
+/// That a verifier without dispute_game needs no stake, which it could not defend. @errors
+/// kInvalidArgument with what to set.
+Status check_defends_no_reports(const records::NetworkDescription& network);
+
 /// A node's funds for one game, and the most that the game may cost. All in wei.
 struct GameMoney {
     Amount ether;

@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -13,8 +15,10 @@
 #include "gym/chain/intent_store.hpp"
 #include "gym/chain/tx_manager.hpp"
 #include "gym/chain_store/sqlite.hpp"
+#include "gym/common/file.hpp"
 #include "gym/contracts/call.hpp"
 #include "gym/contracts/dispute_game.hpp"
+#include "gym/crypto/key.hpp"
 #include "gym/player/player_thread.hpp"
 
 namespace gym::node {
@@ -85,6 +89,7 @@ class DisputeThreadImpl final : public DisputeThread {
         rpc::BlobCache cache;
         std::unique_ptr<GameCheck> check;  ///< of the client
         Address contract;
+        Address report_game;  ///< of a verifier; zero: none
     };
 
     DisputeThreadImpl(const NodeConfig& config, const records::NetworkDescription& network,
@@ -105,15 +110,20 @@ class DisputeThreadImpl final : public DisputeThread {
                                   *parts_.claims,
                                   *units_,
                                   std::move(on_event)};
-        auto player = role == player::Role::kDefend ? player::make_defender(std::move(setup))
-                                                    : player::make_challenger(std::move(setup));
         std::vector<std::unique_ptr<player::Player>> players;
-        players.push_back(std::make_unique<CheckedPlayer>(*parts_.check, std::move(player)));
+        const auto add = [&](std::unique_ptr<player::Player> player) {
+            players.push_back(std::make_unique<CheckedPlayer>(*parts_.check, std::move(player)));
+        };
+        if (!parts_.report_game.is_zero())
+            add(player::make_defender(player::setup_of_reports(setup, parts_.report_game)));
+        add(role == player::Role::kDefend ? player::make_defender(std::move(setup))
+                                          : player::make_challenger(std::move(setup)));
         thread_.emplace(std::move(players), stop_);
     }
 
     player::ClaimStore& claims() override { return *parts_.claims; }
     [[nodiscard]] Status lasting_failure() const override { return parts_.check->lasting(); }
+    [[nodiscard]] Address report_game() const override { return parts_.report_game; }
 
   private:
     static chain::TxPolicy policy(const records::NetworkDescription& network) {
@@ -173,6 +183,34 @@ void warn_about_money(chain::ChainClient& client, const Address& game,
         role == player::Role::kDefend ? "loses its stake by the clock" : "challenges no unit");
 }
 
+/// The contract that the verifier's reports are signed for. It stays the one of the reports that it
+/// still defends: a coordinator that names another one must not make it miss their games.
+Result<Address> find_report_game(const NodeConfig& config,
+                                 const records::NetworkDescription& network,
+                                 const player::ClaimStore& claims) {
+    const std::filesystem::path file = config.data_dir / "report_game";
+    std::error_code code;
+    Address known;
+    if (std::filesystem::exists(file, code)) {
+        GYM_TRY(const Bytes text, read_file(file, 128));
+        GYM_TRY(known, crypto::parse_address(std::string(text.begin(), text.end())));
+    }
+    if (known == network.report_game) return known;
+    const bool defends = std::ranges::any_of(claims.list(), [](const auto& claim) {
+        return claim->subject == player::Subject::kReport;
+    });
+    if (!known.is_zero() && defends) {
+        spdlog::error(
+            "DISPUTES: the coordinator names {} for games about reports; this verifier defends "
+            "those that it signed for {} first, and signs no others until their windows are over",
+            network.report_game.is_zero() ? "no contract" : network.report_game.hex(), known.hex());
+        return known;
+    }
+    if (network.report_game.is_zero()) return Address();
+    GYM_CHECK(write_file_atomic(file, as_bytes(network.report_game.hex()), 0600));
+    return network.report_game;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<DisputeThread>> DisputeThread::start(
@@ -180,8 +218,9 @@ Result<std::unique_ptr<DisputeThread>> DisputeThread::start(
     rpc::Coordinator& coordinator, const crypto::PrivateKey& key, player::Role role,
     OnEvent on_event) {
     if (config.dispute_game.empty()) {
-        if (role == player::Role::kDefend)
-            GYM_CHECK(check_plays_nothing(config, network, key.address()));
+        GYM_CHECK(role == player::Role::kDefend
+                      ? check_plays_nothing(config, network, key.address())
+                      : check_defends_no_reports(network));
         spdlog::warn("no dispute_game: this node plays no disputes on chain");
         return std::unique_ptr<DisputeThread>();
     }
@@ -193,12 +232,16 @@ Result<std::unique_ptr<DisputeThread>> DisputeThread::start(
     auto check = std::make_unique<GameCheck>(*client, contract, network);
     GYM_CHECK(first_look(*check, claims->has_any(player::Role::kDefend)));
     if (check->is_found()) warn_about_money(*client, contract, network, role, key.address());
+    Address report_game;
+    if (role == player::Role::kChallenge) {
+        GYM_TRY(report_game, find_report_game(config, network, *claims));
+    }
     GYM_TRY(rpc::BlobCache cache,
             rpc::BlobCache::open(config.data_dir / "blobs", coordinator, vault::StoreKey::of(key)));
     auto out = std::make_unique<DisputeThreadImpl>(
         config, network, key,
         DisputeThreadImpl::Parts{std::move(client), std::move(store), std::move(claims),
-                                 std::move(cache), std::move(check), contract});
+                                 std::move(cache), std::move(check), contract, report_game});
     spdlog::info("disputes are played in contract {}", contract.hex());
     out->run_as(role, std::move(on_event));
     return std::unique_ptr<DisputeThread>(std::move(out));

@@ -94,16 +94,16 @@ Finding check_chain(rpc::Coordinator& coordinator, const NodeConfig& config) {
                              std::to_string(network->chain_id));
 }
 
-/// Registration and, of a worker, its stake. @param advice which stake and gas are missing.
+/// Registration and stake. @param advice which stake and gas are missing.
 std::vector<Finding> check_standing(const Result<records::NodeStatus>& status,
                                     const std::string& advice) {
     if (!status.ok()) return {bad("registration", status.error().message)};
     if (!status->excluded_because.empty())
         return {bad("registration", "excluded: " + status->excluded_because)};
     std::vector<Finding> out{good("registration", std::string(records::to_string(status->role)))};
-    if (status->role == records::NodeRole::kVerifier) return out;
     out.push_back(status->stake_because.empty()
-                      ? good("stake", "this network's requirement for workers")
+                      ? good("stake", "this network's requirement for " +
+                                          std::string(records::to_string(status->role)) + "s")
                       : bad("stake", advice.empty() ? status->stake_because
                                                     : status->stake_because + "; " + advice));
     return out;
@@ -111,10 +111,13 @@ std::vector<Finding> check_standing(const Result<records::NodeStatus>& status,
 
 Finding check_no_disputes(const NodeConfig& config, const records::NetworkDescription& network,
                           player::Role role, const Address& self) {
-    if (role == player::Role::kChallenge)
+    if (role == player::Role::kChallenge) {
+        const Status none = check_defends_no_reports(network);
+        if (!none.ok()) return bad("disputes", none.error().message);
         return good(
             "disputes",
             "not played: without dispute_game the verifier reports, but opens no games on chain");
+    }
     const Status nothing = check_plays_nothing(config, network, self);
     if (!nothing.ok()) return bad("disputes", nothing.error().message);
     return good("disputes",
@@ -145,7 +148,8 @@ std::vector<Finding> check_as(rpc::Coordinator& coordinator, const NodeConfig& c
                               const Address& self) {
     const auto status = coordinator.node_status(std::nullopt);
     const auto network = coordinator.network();
-    const bool needs_stake = status.ok() && !status->stake_because.empty();
+    const bool needs_stake =
+        status.ok() && !status->stake_because.empty() && status->role == records::NodeRole::kWorker;
     std::vector<Finding> out = check_standing(
         status, needs_stake && network.ok() ? funding_advice(config, *network, self) : "");
     const bool verifies = status.ok() && status->role == records::NodeRole::kVerifier;

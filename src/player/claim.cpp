@@ -20,12 +20,17 @@ std::string_view to_string(Subject subject) noexcept {
             return "aggregate";
         case Subject::kConflict:
             return "conflict";
+        case Subject::kReport:
+            return "report";
     }
     return "unknown";
 }
 
 std::string Claim::name() const {
     std::string unit = to_hex(protocol::unit_id(key).view());
+    if (subject == Subject::kReport)
+        return unit + "-report-" +
+               to_hex(commit::sha256(protocol::encode(evidence.commitment)).view());
     if (subject != Subject::kConflict) return unit;
     return unit + "-" + to_hex(commit::sha256(other).view());
 }

@@ -23,7 +23,8 @@ Result<Role> decode_role(commit::Decoder& in) {
 
 Result<Subject> decode_subject(commit::Decoder& in) {
     GYM_TRY(const std::uint8_t subject, in.u8());
-    for (const Subject known : {Subject::kTrainUnit, Subject::kAggregate, Subject::kConflict})
+    for (const Subject known :
+         {Subject::kTrainUnit, Subject::kAggregate, Subject::kConflict, Subject::kReport})
         if (subject == static_cast<std::uint8_t>(known)) return known;
     return fail(ErrorCode::kMalformed, "a claim has no subject " + std::to_string(subject));
 }
@@ -178,6 +179,12 @@ Status check_train_unit(const Claim& claim) {
     return {};
 }
 
+Status check_report(const Claim& claim) {
+    if (claim.evidence.index != 0 || !claim.evidence.path.empty())
+        return wrong(claim, "reports are in no epoch's tree");
+    return check_train_unit(claim);
+}
+
 Status check_held(const Claim& claim) {
     const bool any = protocol::held_of(claim.deltas) > 0;
     if (!any && claim.held) return wrong(claim, "it has a round of held deltas and none of them");
@@ -241,6 +248,8 @@ Status check(const Claim& claim) {
             return check_aggregate(claim);
         case Subject::kConflict:
             return check_conflict(claim);
+        case Subject::kReport:
+            return check_report(claim);
     }
     return wrong(claim, "the subject is unknown");
 }

@@ -104,7 +104,7 @@ class Defender final : public Player {
                 return {};
             if (claim.subject == Subject::kAggregate) return forget_if_long_on_chain(claim);
             const bool in_next =
-                claim.subject == Subject::kTrainUnit && claim.evidence.record.accept_late;
+                claim.subject != Subject::kAggregate && claim.evidence.record.accept_late;
             return in_next ? forget_if_next_is_over(claim, window) : disputes_.forget(claim);
         }
         // Its epoch may come, whoever says that it did not: the chain is asked, at the end.

@@ -11,6 +11,7 @@
 #include "gym/game/calldata.hpp"
 #include "gym/game/state.hpp"
 #include "gym/protocol/reason.hpp"
+#include "gym/protocol/report_claim.hpp"
 
 namespace gym::player {
 namespace {
@@ -49,6 +50,14 @@ bool is_worth_withdrawing(const Amount& due, const Amount& base_fee_wei) {
     return least.ok() && due >= *least;
 }
 
+PlayerSetup setup_of_reports(const PlayerSetup& units, const Address& report_game) {
+    PlayerSetup out = units;
+    out.contract = contracts::DisputeGame(report_game);
+    out.log_of_reports = units.domain.verifying_contract.value();
+    out.domain = protocol::report_domain(units.domain.chain_id.value(), report_game);
+    return out;
+}
+
 bool ends_tick(const Error& error) {
     return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout ||
            error.code == ErrorCode::kCancelled;
@@ -72,7 +81,7 @@ Result<const game::DisputeTerms*> DisputeClient::terms() {
 Result<std::uint64_t> DisputeClient::window_blocks() {
     if (!window_blocks_) {
         GYM_TRY(const auto opening, setup_.contract.opening(setup_.client));
-        if (opening.commitment_log != setup_.domain.verifying_contract)
+        if (opening.commitment_log != setup_.commitment_log())
             return fail(ErrorCode::kMismatch, "dispute_game " + setup_.contract.address().hex() +
                                                   " is about commitments in " +
                                                   opening.commitment_log.hex() +
@@ -92,13 +101,16 @@ Result<std::vector<ClaimStore::Shared>> DisputeClient::claims(Role role) {
         GYM_CHECK(store.save(dated));
     }
     std::vector<ClaimStore::Shared> out = store.list();
-    std::erase_if(out, [role](const auto& claim) { return claim->role != role; });
+    std::erase_if(out, [&](const auto& claim) {
+        const bool of_reports = claim->subject == Subject::kReport;
+        return claim->role != role || of_reports != setup_.plays_reports();
+    });
     return out;
 }
 
 Result<std::optional<contracts::CommitmentLog::Epoch>> DisputeClient::epoch_of(
     const Digest& job_id, std::uint64_t round, const std::optional<Digest>& record) {
-    const contracts::CommitmentLog log(setup_.domain.verifying_contract.value());
+    const contracts::CommitmentLog log(setup_.commitment_log());
     GYM_TRY(const auto posted, log.round_of(setup_.client, job_id, round));
     const bool another = record && posted.round_record_hash != *record;
     if (posted.epoch == 0 || another) return std::optional<contracts::CommitmentLog::Epoch>();
@@ -239,8 +251,8 @@ Status DisputeClient::withdraw_ether(bool games_open) {
     GYM_TRY(const Amount due, setup_.contract.ether_of(setup_.client, self()));
     if (due.is_zero()) return {};
     if (games_open && !is_worth_withdrawing(due, head_.base_fee_wei)) return {};
-    return send("dispute-ether:" + std::to_string(head_.number / 64),
-                setup_.contract.withdraw_ether());
+    const std::string what = setup_.plays_reports() ? "report-ether:" : "dispute-ether:";
+    return send(what + std::to_string(head_.number / 64), setup_.contract.withdraw_ether());
 }
 
 void DisputeClient::emit(const char* name, const Claim& claim, const Digest& game,

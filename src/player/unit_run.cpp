@@ -3,8 +3,30 @@
 #include <optional>
 #include <utility>
 
+#include "gym/game/rerun_work.hpp"
+
 namespace gym::player {
 namespace {
+
+class TrainRun final : public UnitRun {
+  public:
+    TrainRun(const engine::UnitSpec& spec, TrainInputs inputs)
+        : spec_(spec), inputs_(std::move(inputs)) {}
+
+    Status prepare(const game::RerunWorkOptions& options) {
+        GYM_TRY(work_, game::RerunWork::create(
+                           {*inputs_.program, inputs_.base, *inputs_.dataset, spec_}, options));
+        strategy_ = game::strategy_of(*work_);
+        return {};
+    }
+    game::Strategy& strategy() override { return *strategy_; }
+
+  private:
+    const engine::UnitSpec spec_;
+    const TrainInputs inputs_;
+    std::unique_ptr<game::RerunWork> work_;
+    std::unique_ptr<game::Strategy> strategy_;
+};
 
 class AggregateRun final : public UnitRun {
   public:
@@ -51,6 +73,13 @@ bool same_run(const Claim& a, const Claim& b) {
 }
 
 }  // namespace
+
+Result<std::unique_ptr<UnitRun>> make_train_run(const engine::UnitSpec& spec, TrainInputs inputs,
+                                                const game::RerunWorkOptions& options) {
+    auto run = std::make_unique<TrainRun>(spec, std::move(inputs));
+    GYM_CHECK(run->prepare(options));
+    return std::unique_ptr<UnitRun>(std::move(run));
+}
 
 Result<std::unique_ptr<UnitRun>> make_aggregate_run(const Claim& claim, AggregateInputs inputs,
                                                     const crypto::Eip712Domain& domain,

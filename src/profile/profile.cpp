@@ -16,6 +16,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kVersionWithReports = 2;  ///< names the contracts of verifiers' stakes, too
 constexpr std::size_t kCertificateBytesMax = 64 << 10;
 constexpr unsigned kPortMax = 65'535;
 constexpr const char* kType =
@@ -23,6 +24,11 @@ constexpr const char* kType =
     "uint64 startBlock,address token,address distributor,address escrow,address commitmentLog,"
     "address stake,address disputeGame,string api,uint256 minimumStake,address feeAddress,"
     "uint64 issuedAtMs)";
+constexpr const char* kTypeWithReports =
+    "NetworkProfile(string name,string coordinator,string coordinatorCa,string[] chainRpc,"
+    "uint64 startBlock,address token,address distributor,address escrow,address commitmentLog,"
+    "address stake,address disputeGame,address verifierStake,address reportGame,string api,"
+    "uint256 minimumStake,address feeAddress,uint64 issuedAtMs)";
 
 /// In the order of the type, and by the names of deployment.json.
 struct Contract {
@@ -36,6 +42,23 @@ constexpr std::array<Contract, 6> kContracts{
      {"commitment_log", &contracts::Deployment::commitment_log},
      {"stake", &contracts::Deployment::stake},
      {"dispute_game", &contracts::Deployment::dispute_game}}};
+constexpr std::array<Contract, 2> kReportContracts{
+    {{"verifier_stake", &contracts::Deployment::verifier_stake},
+     {"report_game", &contracts::Deployment::report_game}}};
+
+/// By what it names, so that every gym reads the profile of a network without such contracts.
+std::uint64_t version_of(const NetworkProfile& profile) {
+    const contracts::Deployment& contracts = profile.contracts;
+    const bool none = contracts.verifier_stake.is_zero() && contracts.report_game.is_zero();
+    return none ? kVersion : kVersionWithReports;
+}
+
+std::vector<Contract> contracts_of(std::uint64_t version) {
+    std::vector<Contract> out(kContracts.begin(), kContracts.end());
+    if (version == kVersionWithReports)
+        out.insert(out.end(), kReportContracts.begin(), kReportContracts.end());
+    return out;
+}
 
 Error wrong(const std::string& member, const std::string& what) {
     return fail(ErrorCode::kInvalidArgument, "the network profile's " + member + " " + what);
@@ -114,9 +137,10 @@ Address address_of(const json::object& object, const char* key) {
 
 SignedProfile read(const json::object& object) {
     const auto version = json_fields::number_of<>(object, "version");
-    if (version != kVersion)
-        throw std::runtime_error("version: this gym reads version " + std::to_string(kVersion) +
-                                 ", found " + std::to_string(version) + "; install a newer one");
+    if (version != kVersion && version != kVersionWithReports)
+        throw std::runtime_error("version: this gym reads versions up to " +
+                                 std::to_string(kVersionWithReports) + ", found " +
+                                 std::to_string(version) + "; install a newer one");
     SignedProfile out;
     NetworkProfile& profile = out.profile;
     profile.name = json_fields::text_of(object, "name");
@@ -126,7 +150,7 @@ SignedProfile read(const json::object& object) {
     profile.contracts.chain_id = json_fields::number_of<>(object, "chain_id");
     profile.contracts.start_block = json_fields::number_of<>(object, "start_block");
     json_fields::object_of(object, "contracts", [&](const json::object& addresses) {
-        for (const Contract& contract : kContracts)
+        for (const Contract& contract : contracts_of(version))
             profile.contracts.*contract.member = address_of(addresses, contract.name);
         return 0;
     });
@@ -156,7 +180,7 @@ Status check(const NetworkProfile& profile, UnixMs now_ms) {
         GYM_CHECK(check_url("chain_rpc", url));
     GYM_CHECK(check_url("api", profile.api));
     if (profile.contracts.chain_id == 0) return wrong("chain_id", "is 0");
-    for (const Contract& contract : kContracts)
+    for (const Contract& contract : contracts_of(version_of(profile)))
         if ((profile.contracts.*contract.member).is_zero())
             return wrong(contract.name, "contract is the zero address");
     if (profile.issued_at_ms <= 0) return wrong("issued_at_ms", "is not a time");
@@ -164,20 +188,21 @@ Status check(const NetworkProfile& profile, UnixMs now_ms) {
 }
 
 Digest signing_digest(const NetworkProfile& profile) {
-    crypto::StructHasher hasher(kType);
+    const std::uint64_t version = version_of(profile);
+    crypto::StructHasher hasher(version == kVersion ? kType : kTypeWithReports);
     hasher.text(profile.name)
         .text(profile.coordinator)
         .text(profile.coordinator_ca)
         .bytes(hashes_of(profile.chain_rpc))
         .uint(profile.contracts.start_block);
-    for (const Contract& contract : kContracts)
+    for (const Contract& contract : contracts_of(version))
         hasher.address(profile.contracts.*contract.member);
     hasher.text(profile.api)
         .uint256(profile.minimum_stake)
         .address(profile.fee_address)
         .uint(static_cast<std::uint64_t>(profile.issued_at_ms));
     const crypto::Eip712Domain domain{.name = "Gym network profile",
-                                      .version = std::to_string(kVersion),
+                                      .version = std::to_string(version),
                                       .chain_id = profile.contracts.chain_id,
                                       .verifying_contract = {}};
     return crypto::typed_data_digest(domain, hasher.finish());
@@ -191,10 +216,11 @@ SignedProfile sign(NetworkProfile profile, const crypto::PrivateKey& key) {
 std::string to_json(const SignedProfile& signed_profile) {
     const NetworkProfile& profile = signed_profile.profile;
     json::object addresses;
-    for (const Contract& contract : kContracts)
+    const std::uint64_t version = version_of(profile);
+    for (const Contract& contract : contracts_of(version))
         addresses[contract.name] = (profile.contracts.*contract.member).hex();
     json::array endpoints(profile.chain_rpc.begin(), profile.chain_rpc.end());
-    const json::object out{{"version", kVersion},
+    const json::object out{{"version", version},
                            {"name", profile.name},
                            {"issued_at_ms", profile.issued_at_ms},
                            {"coordinator", profile.coordinator},

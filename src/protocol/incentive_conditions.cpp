@@ -173,6 +173,20 @@ Condition stopping_early_loses(const IncentiveParams& p) {
     return out;
 }
 
+/// The referee runs every unit that a report disputes, so a false one is always found out.
+Condition false_reports_lose(const IncentiveParams& p) {
+    const double gain = paid_per_unit(p) + p.verifier.false_report_gain_tokens;
+    Condition out = tokens("false_reports_lose",
+                           "a report that accuses a right unit loses more than it can gain",
+                           lost_by_false_report(p), gain);
+    if (out.holds) return out;
+    const double needed =
+        quotient(gain - name_worth(p), share(p.slash.missed_clock_ppm) * share(p.slash.burned_ppm));
+    out.remedy = "demand a stake of at least " + at_least(needed) +
+                 " tokens of verifiers (minimum_verifier_stake)";
+    return out;
+}
+
 Condition honest_verifiers(const IncentiveParams& p) {
     const std::uint64_t honest = p.sampling.verifiers - colluding_verifiers(p.sampling);
     Condition out = at_least_as_much("honest_verifiers", "there are verifiers that do not collude",
@@ -239,6 +253,7 @@ std::vector<Condition> check_incentives(const IncentiveParams& params) {
         verifying_pays(params),
         copying_loses(params),
         stopping_early_loses(params),
+        false_reports_lose(params),
         honest_verifiers(params),
         challenging_pays(params),
         defence_is_free(params),

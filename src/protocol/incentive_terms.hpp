@@ -59,6 +59,14 @@ inline double name_worth(const IncentiveParams& p) {
     return p.verifier.stake_tokens + p.verifier.reports_ahead * std::max(profit, 0.0);
 }
 
+/// What a false report costs its author: its stake as far as a worker's would be lost, and its
+/// name.
+inline double lost_by_false_report(const IncentiveParams& p) {
+    return p.verifier.report_stake_tokens * share(p.slash.missed_clock_ppm) *
+               share(p.slash.burned_ppm) +
+           name_worth(p);
+}
+
 /// Of a prover that is not first, whoever is: an accomplice of the cheat can always be first.
 inline double prover_share(const IncentiveParams& p) {
     return share(p.slash.compensation_ppm) / static_cast<double>(p.challenge.provers);

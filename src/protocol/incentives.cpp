@@ -47,6 +47,8 @@ Status validate_reals(const IncentiveParams& p) {
              {"verifier.unit_cost", p.verifier.unit_cost_tokens},
              {"verifier.report_reward", p.verifier.report_reward_tokens},
              {"verifier.stake", p.verifier.stake_tokens},
+             {"verifier.report_stake", p.verifier.report_stake_tokens},
+             {"verifier.false_report_gain", p.verifier.false_report_gain_tokens},
              {"verifier.reports_ahead", p.verifier.reports_ahead},
              {"times.window_s", p.times.window_seconds},
              {"times.clock_s", p.times.clock_seconds},

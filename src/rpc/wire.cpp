@@ -241,9 +241,29 @@ void write(const records::NetworkDescription& info, v1::GetNetworkResponse& out)
     if (!info.dispute_game.is_zero()) out.set_dispute_game(text_of(info.dispute_game));
     if (!info.minimum_stake.is_zero())
         out.set_minimum_stake_wei(text_of(Digest{info.minimum_stake.to_be32()}));
+    if (!info.verifier_stake.is_zero()) out.set_verifier_stake(text_of(info.verifier_stake));
+    if (!info.report_game.is_zero()) out.set_report_game(text_of(info.report_game));
+    if (!info.minimum_verifier_stake.is_zero())
+        out.set_minimum_verifier_stake_wei(text_of(Digest{info.minimum_verifier_stake.to_be32()}));
     for (const std::string& mirror : info.mirrors)
         out.add_mirrors(mirror);
 }
+
+namespace {
+
+/// What the network says of verifiers' stakes.
+Status read_verifiers(const v1::GetNetworkResponse& in, records::NetworkDescription& out) {
+    GYM_TRY(const auto stake, read_optional<Address>("verifier_stake", in.verifier_stake()));
+    GYM_TRY(const auto game, read_optional<Address>("report_game", in.report_game()));
+    GYM_TRY(const auto minimum,
+            read_optional<Digest>("minimum_verifier_stake_wei", in.minimum_verifier_stake_wei()));
+    out.verifier_stake = stake.value_or(Address{});
+    out.report_game = game.value_or(Address{});
+    if (minimum) out.minimum_verifier_stake = Amount::from_be32(minimum->data);
+    return {};
+}
+
+}  // namespace
 
 Result<records::NetworkDescription> read(const v1::GetNetworkResponse& in) {
     records::NetworkDescription out;
@@ -260,6 +280,7 @@ Result<records::NetworkDescription> read(const v1::GetNetworkResponse& in) {
     out.stake = stake.value_or(Address{});
     out.dispute_game = game.value_or(Address{});
     if (minimum) out.minimum_stake = Amount::from_be32(minimum->data);
+    GYM_CHECK(read_verifiers(in, out));
     if (static_cast<std::size_t>(in.mirrors_size()) > records::kMirrorsMax)
         return fail(ErrorCode::kMalformed,
                     "mirrors: more than " + std::to_string(records::kMirrorsMax) + " are named");
@@ -410,6 +431,7 @@ void write(const records::ReportReveal& reveal, v1::SubmitReportRevealRequest& o
     out.set_challenge_signature(text_of(report.challenge_signature));
     out.set_salt(text_of(report.salt));
     out.set_records(text_of(reveal.records));
+    if (reveal.claim_signature) out.set_claim_signature(text_of(*reveal.claim_signature));
 }
 
 Result<records::ReportReveal> read(const v1::SubmitReportRevealRequest& in,
@@ -427,6 +449,8 @@ Result<records::ReportReveal> read(const v1::SubmitReportRevealRequest& in,
             read<crypto::Signature>("challenge_signature", in.challenge_signature()));
     GYM_TRY(report.salt, read<Digest>("salt", in.salt()));
     out.records.assign(in.records().begin(), in.records().end());
+    GYM_TRY(out.claim_signature,
+            read_optional<crypto::Signature>("claim_signature", in.claim_signature()));
     return out;
 }
 

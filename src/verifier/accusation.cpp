@@ -76,6 +76,18 @@ Result<player::Claim> accuse_unit(rpc::Coordinator& coordinator, ChainView& chai
     return claim;
 }
 
+player::Claim defend_report(const records::VerifyTask& task, const protocol::SignedCommitment& said,
+                            std::uint64_t epoch_block) {
+    player::Claim claim = claim_on(task, {});
+    claim.role = player::Role::kDefend;
+    claim.subject = player::Subject::kReport;
+    claim.evidence.commitment = said;
+    claim.salt = {};
+    claim.epoch_block = epoch_block;
+    claim.from_block = epoch_block;
+    return claim;
+}
+
 player::Claim accuse_conflict(const WatchedRound& round, ByteView next, std::uint64_t head) {
     player::Claim claim;
     claim.role = player::Role::kChallenge;

@@ -29,4 +29,11 @@ namespace gym::verifier {
 [[nodiscard]] player::Claim accuse_conflict(const WatchedRound& round, ByteView next,
                                             std::uint64_t head);
 
+/// What the verifier says of a train unit, to defend it.
+/// @param said the report in the words of a commitment, signed. @param epoch_block with the root
+/// that the unit's commitment is under.
+[[nodiscard]] player::Claim defend_report(const records::VerifyTask& task,
+                                          const protocol::SignedCommitment& said,
+                                          std::uint64_t epoch_block);
+
 }  // namespace gym::verifier

@@ -7,6 +7,7 @@
 #include "accusation.hpp"
 #include "gym/crypto/secret.hpp"
 #include "gym/node/backoff.hpp"
+#include "gym/protocol/report_claim.hpp"
 #include "gym/verifier/chain_audit.hpp"
 #include "gym/verifier/round_commitments.hpp"
 #include "verifier_impl.hpp"
@@ -150,6 +151,24 @@ Status VerifierImpl::drop(const records::VerifyTask& task, const PendingReport& 
     return why;
 }
 
+/// The signature on which the verifier stakes. What it stands for is filed before anybody sees it,
+/// or whoever opened a game about it at once would win it by the clock.
+Result<std::optional<crypto::Signature>> VerifierImpl::stand_for(const records::VerifyTask& task,
+                                                                 const protocol::Report& report) {
+    using Signed = std::optional<crypto::Signature>;
+    const bool can_defend = options_.claims != nullptr && options_.chain != nullptr;
+    if (is_aggregate(task) || options_.report_game.is_zero() || !can_defend) return Signed();
+    GYM_TRY(const records::NetworkDescription network, coordinator_.network());
+    if (network.minimum_verifier_stake.is_zero()) return Signed();
+    const auto said =
+        protocol::sign(protocol::report_domain(network.chain_id, options_.report_game),
+                       protocol::claim_of(report, task.commitment.commitment), key_);
+    GYM_TRY(const auto epoch, epoch_on_chain(*options_.chain, task.record, task.late));
+    const player::Claim claim = defend_report(task, said, epoch.block);
+    if (!options_.claims->contains(claim)) GYM_CHECK(options_.claims->save(claim));
+    return Signed(said.signature);
+}
+
 Status VerifierImpl::report(const records::VerifyTask& task, const PendingReport& pending) {
     const protocol::Report& report = pending.report;
     const auto claimed = coordinator_.submit_report_commit(
@@ -164,7 +183,8 @@ Status VerifierImpl::report(const records::VerifyTask& task, const PendingReport
     }
     emit("reported", task.unit, "");
     if (is_other_aggregate(task, report)) accuse_aggregate(task, pending, *claimed);
-    const auto verified = coordinator_.submit_report_reveal({report, pending.records});
+    GYM_TRY(const auto signature, stand_for(task, report));
+    const auto verified = coordinator_.submit_report_reveal({report, pending.records, signature});
     if (!verified.ok() && node::is_transient(verified.error().code)) return verified.error();
     if (!verified.ok()) return drop(task, pending, verified.error());
     GYM_CHECK(journal_.remove(report.unit, report.draw));

@@ -74,6 +74,8 @@ class VerifierImpl final : public Verifier {
     std::optional<PendingReport> take_late(const records::VerifyTask& task);
     Status drop(const records::VerifyTask& task, const PendingReport& pending, const Error& why);
     Status report(const records::VerifyTask& task, const PendingReport& pending);
+    Result<std::optional<crypto::Signature>> stand_for(const records::VerifyTask& task,
+                                                       const protocol::Report& report);
     Status audit_deltas(const records::VerifyTask& task, const node::ChainView::Epoch& epoch,
                         std::uint32_t delay_blocks, const crypto::Eip712Domain& domain);
     Status watch_round(const records::VerifyTask& task);

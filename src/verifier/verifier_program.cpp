@@ -23,6 +23,7 @@ Status start_verifier(const node::NodeConfig& config,
     options.chain = session->chain();
     options.beacon_delay_blocks = config.beacon_delay_blocks;
     options.claims = session->claims();
+    options.report_game = session->report_game();
     options.swarm = session->swarm();
     options.on_event = on_event;
     GYM_TRY(const auto verifier, Verifier::open(session->coordinator(), session->key(), options));

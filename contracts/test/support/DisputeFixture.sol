@@ -302,6 +302,11 @@ abstract contract DisputeFixture is OneStepFixture {
         data = abi.encodePacked(data, Slots.root(workers, _runner.STEPS()), uint32(0), bytes32(0));
     }
 
+    /// The contract whose signatures the fixture makes.
+    function _signedFor() internal view virtual returns (address) {
+        return address(_log);
+    }
+
     function _digest(Posted memory p, bytes32 record) internal view returns (bytes32) {
         return _digestOf(p, record, 0);
     }
@@ -319,7 +324,7 @@ abstract contract DisputeFixture is OneStepFixture {
                 keccak256("Gym"),
                 keccak256("1"),
                 block.chainid,
-                address(_log)
+                _signedFor()
             )
         );
         bytes memory first = abi.encode(

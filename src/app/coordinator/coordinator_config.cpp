@@ -169,6 +169,7 @@ Result<CoordinatorFile> load_coordinator_file(const std::string& path) {
     GYM_CHECK(map.read_integer("deltas_bytes_max", 1, INT64_MAX, file.deltas_bytes_max));
     GYM_CHECK(read_tokens(map, "minimum_stake", file.minimum_stake));
     GYM_CHECK(map.read_integer("stake_per_unit_pay", 0, 1'000'000, file.stake_per_unit_pay));
+    GYM_CHECK(read_tokens(map, "minimum_verifier_stake", file.minimum_verifier_stake));
     GYM_CHECK(read_tokens(map, "price_per_pflop_min", file.price_per_pflop_min,
                           protocol::kPricePerPflopMinGym));
     GYM_CHECK(read_addresses(map, "workers", file.workers));

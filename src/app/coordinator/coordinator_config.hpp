@@ -33,6 +33,7 @@ struct CoordinatorFile {
     std::uint32_t bump_after_ms = 30'000;
     Amount minimum_stake;                                           ///< zero: none
     std::uint32_t stake_per_unit_pay = protocol::kStakePerUnitPay;  ///< where there is a minimum
+    Amount minimum_verifier_stake;                                  ///< zero: none
     Amount price_per_pflop_min;
     std::string keystore_file;
     std::string passphrase_file;

@@ -38,6 +38,9 @@ Result<std::unique_ptr<CoordinatorPlayer>> CoordinatorPlayer::open(
     std::vector<std::unique_ptr<player::Player>> players;
     players.push_back(player::make_defender(setup));
     players.push_back(player::make_challenger(setup));
+    if (!deployment.report_game.is_zero())
+        players.push_back(
+            player::make_challenger(player::setup_of_reports(setup, deployment.report_game)));
     out->thread_.emplace(std::move(players), stop);
     return out;
 }

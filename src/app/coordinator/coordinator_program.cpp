@@ -138,6 +138,8 @@ coordinator::Options core_options(const CoordinatorFile& file,
     options.delta_wait_ms = file.delta_wait_ms;
     options.blob_bytes_max = file.server.blob_bytes_max;
     options.stake = {file.minimum_stake, file.stake_per_unit_pay};
+    options.report_game = deployment.report_game;
+    options.verifier_stake_min = file.minimum_verifier_stake;
     options.price_per_pflop_min = file.price_per_pflop_min;
     options.workers_allowed = file.workers;
     options.verifiers_allowed = file.verifiers;
@@ -156,11 +158,31 @@ records::NetworkDescription describe_network(const CoordinatorFile& file,
     network.stake = deployment.stake;
     network.dispute_game = deployment.dispute_game;
     network.minimum_stake = file.minimum_stake;
+    network.verifier_stake = deployment.verifier_stake;
+    network.report_game = deployment.report_game;
+    network.minimum_verifier_stake = file.minimum_verifier_stake;
     network.mirrors = file.mirrors;
     return network;
 }
 
+/// Verifiers stake in a contract, and somebody has to challenge those that lie.
+Status check_verifier_stake(const CoordinatorFile& file, const contracts::Deployment& deployment) {
+    if (file.minimum_verifier_stake.is_zero()) return {};
+    if (deployment.verifier_stake.is_zero())
+        return fail(ErrorCode::kInvalidArgument,
+                    "minimum_verifier_stake is set, but " + file.deployment_file +
+                        " names no verifier_stake and report_game: its contracts are of an older "
+                        "gym; set it to 0, or deploy anew");
+    if (file.disputes_folder.empty())
+        spdlog::warn("no disputes_folder: nobody challenges false reports of verifiers");
+    return {};
+}
+
 void warn_about_strangers(const CoordinatorFile& file) {
+    if (file.minimum_verifier_stake.is_zero())
+        spdlog::warn(
+            "verifiers need no stake ('minimum_verifier_stake' is 0): a false report costs its "
+            "author nothing but its place");
     if (file.minimum_stake.is_zero())
         spdlog::warn(
             "workers need no stake ('minimum_stake' is 0): a cheat that is caught loses nothing");
@@ -258,6 +280,7 @@ Status serve(const std::string& config_path, const CoordinatorFile& file,
              const WrapCompute& wrap_compute, const std::stop_token& stop) {
     GYM_TRY(const contracts::Deployment deployment,
             contracts::load_deployment(file.deployment_file));
+    GYM_CHECK(check_verifier_stake(file, deployment));
     GYM_TRY(const crypto::SecretBytes passphrase, crypto::read_secret_file(file.passphrase_file));
     GYM_TRY(const crypto::PrivateKey key, crypto::load_keystore(file.keystore_file, passphrase));
     GYM_TRY(auto blobs,
@@ -287,9 +310,12 @@ Status serve(const std::string& config_path, const CoordinatorFile& file,
         GYM_TRY(player, CoordinatorPlayer::open(file, deployment, *client, transactions, blobs));
     }
     const auto stake = coordinator::make_evm_stake(*client, deployment.stake, clock, kStakeFreshMs);
-    coordinator::Coordinator core({*database, blobs, *chain_port, *compute, clock, key, stake.get(),
-                                   player ? &player->claims() : nullptr},
-                                  core_options(file, deployment));
+    const auto verifier_stake =
+        coordinator::make_evm_stake(*client, deployment.verifier_stake, clock, kStakeFreshMs);
+    coordinator::Coordinator core(
+        {*database, blobs, *chain_port, *compute, clock, key, stake.get(),
+         player ? &player->claims() : nullptr, nullptr, verifier_stake.get()},
+        core_options(file, deployment));
     coordinator::GrpcService service(core, *database, blobs, clock,
                                      describe_network(file, deployment), file.tasks_kept_ms);
     service.permit_uploads(key);

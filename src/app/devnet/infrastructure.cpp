@@ -166,7 +166,7 @@ Result<contracts::DeployParams> deploy_params(const Layout& layout, const ChainO
 }
 
 /// The faucet: the job owner, who has all tokens, gives whoever plays games some for bonds, and
-/// stakes for those who sign units: workers and the coordinator. By fixed names, so that a
+/// stakes for those who sign: workers, the coordinator and the verifier. By fixed names, so that a
 /// repetition pays nothing twice.
 Status hand_out_tokens(const Layout& layout, const contracts::Deployment& deployment) {
     GYM_TRY(const Amount pocket, Amount::parse_tokens(kPocketTokens));
@@ -180,6 +180,15 @@ Status hand_out_tokens(const Layout& layout, const contracts::Deployment& deploy
     GYM_TRY(const Amount all, stake_each.mul_div(Amount(players.size()), Amount(1)));
     GYM_CHECK(manager.submit(token.approve(deployment.stake, all).intent("faucet/approve")));
     std::vector<std::string> sent;
+    if (!deployment.verifier_stake.is_zero()) {  // an older gym's network has none
+        GYM_TRY(const Address verifier, holder_address(layout, kVerifier));
+        GYM_CHECK(manager.submit(token.approve(deployment.verifier_stake, stake_each)
+                                     .intent("faucet/approve-verifiers")));
+        sent.emplace_back("faucet/stake/verifier");
+        GYM_CHECK(manager.submit(contracts::Stake(deployment.verifier_stake)
+                                     .stake(verifier, stake_each)
+                                     .intent(sent.back())));
+    }
     for (const std::string& signer : players) {
         GYM_TRY(const Address address, holder_address(layout, signer));
         sent.push_back("faucet/stake/" + signer);

@@ -47,6 +47,8 @@ std::string mirror_config(const Layout& layout) {
 }
 
 Result<std::string> coordinator_config(const Layout& layout) {
+    GYM_TRY(const contracts::Deployment deployment,
+            contracts::load_deployment(layout.deployment()));
     GYM_TRY(const std::string database, database_section(layout, kDbCoordinator));
     return fmt::format(
         "listen:\n  address: {}\n  port_file: {}\n  heartbeat_every_ms: 2000\n  "
@@ -56,12 +58,12 @@ Result<std::string> coordinator_config(const Layout& layout) {
         "operator:\n  keystore_file: {}\n  passphrase_file: {}\n"
         "blobs: {}\ndisputes_folder: {}\nengine:\n  threads: 2\ntick_interval_ms: "
         "100\nnode_live_ms: 15000\n"
-        "minimum_stake: \"{}\"\n{}",
+        "minimum_stake: \"{}\"\nminimum_verifier_stake: \"{}\"\n{}",
         layout.grpc_address(), layout.port_file("coordinator").string(), database,
         layout.chain_url(), layout.deployment().string(), kBeaconDelayBlocks, kBlockTimeMs,
         layout.keystore(kCoordinator).string(), layout.passphrase(kCoordinator).string(),
         layout.blobs().string(), (layout.nodes() / kCoordinator).string(), kStakeTokens,
-        mirror_keys(layout));
+        deployment.verifier_stake.is_zero() ? "0" : kStakeTokens, mirror_keys(layout));
 }
 
 Result<std::string> rewards_config(const Layout& layout) {

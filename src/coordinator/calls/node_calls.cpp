@@ -135,6 +135,8 @@ Result<records::NodeStatus> node_status(const Context& context, const Address& a
     // An excluded node gets no unit for any stake: advice to add some would only put it at risk.
     if (out.role == records::NodeRole::kWorker && !excluded)
         out.stake_because = stake_missing(context, address, jobs);
+    if (out.role == records::NodeRole::kVerifier && !excluded)
+        out.stake_because = verifier_stake_missing(context, address);
     // Nothing else that it might wait for would help.
     if (!out.stake_because.empty() && !out.idle_because.empty())
         out.idle_because = out.stake_because;

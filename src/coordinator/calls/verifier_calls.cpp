@@ -4,7 +4,9 @@
 
 #include "drivers/audits.hpp"
 #include "drivers/membership.hpp"
+#include "gym/protocol/report_claim.hpp"
 #include "gym/registry/audits.hpp"
+#include "gym/registry/report_claims.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -99,8 +101,31 @@ Status check_aggregate_trace(const Context& context, const Case& facts,
                 "report: its trace was not computed from " + protocol::name_unit(facts.unit.key));
 }
 
+/// Where verifiers have stake, they stand for what they report on train units.
+/// @return the signature to keep.
+Result<std::optional<crypto::Signature>> check_claim(
+    const Context& context, const Case& facts, const protocol::Report& report,
+    const std::optional<crypto::Signature>& claim) {
+    using Kept = std::optional<crypto::Signature>;
+    const Options& options = context.options;
+    if (!options.wants_report_claims() || facts.unit.kind != protocol::UnitKind::kTrain)
+        return Kept();
+    if (!claim)
+        return fail(ErrorCode::kInvalidArgument,
+                    "report: it is not signed for the games about reports in " +
+                        options.report_game.hex() +
+                        ", which this network asks of its verifiers: install the newest gym, and "
+                        "set `chain_rpc` and `dispute_game`, so that the verifier can defend it");
+    const auto domain =
+        protocol::report_domain(options.domain.chain_id.value_or(0), options.report_game);
+    GYM_CHECK(protocol::check_report_claim(
+        domain, report, {protocol::claim_of(report, facts.stored.commitment.commitment), *claim}));
+    return claim;
+}
+
 Status decide(const Context& context, const Case& facts, const protocol::Report& report,
-              ByteView records, const std::optional<protocol::Reason>& difference) {
+              ByteView records, const std::optional<protocol::Reason>& difference,
+              const std::optional<crypto::Signature>& claim) {
     const protocol::LifecycleParams& params = facts.job.terms.lifecycle;
     return context.transact_feed([&](db::Transaction& tx) -> Status {
         const UnixMs now_ms = context.now();
@@ -110,6 +135,7 @@ Status decide(const Context& context, const Case& facts, const protocol::Report&
         GYM_CHECK(require_draw(tx, report.verifier, report.unit, report.draw));
         GYM_CHECK(registry::advance(tx, report.unit, protocol::event::Revealed{}, params, now_ms));
         GYM_CHECK(registry::store_reveal(tx, report, records, !difference, now_ms));
+        if (claim) GYM_CHECK(registry::store_report_claim(tx, report.unit, report.draw, *claim));
         const bool by_worker = facts.unit.kind == protocol::UnitKind::kTrain;
         if (!difference && by_worker && is_audited(context, report.unit, report.draw))
             GYM_CHECK(registry::require_audit(tx, report.unit, report.draw));
@@ -144,7 +170,8 @@ Result<Bytes> commit_report(const Context& context, const Address& verifier, con
 }
 
 Result<RevealOutcome> reveal_report(const Context& context, const protocol::Report& report,
-                                    ByteView records) {
+                                    ByteView records,
+                                    const std::optional<crypto::Signature>& claim) {
     if (records.size() > context.options.records_bytes_max)
         return fail(ErrorCode::kOutOfRange, "report: the step records are too long");
     GYM_TRY(const Case facts, read_case(context, report));
@@ -158,7 +185,8 @@ Result<RevealOutcome> reveal_report(const Context& context, const protocol::Repo
     GYM_TRY(const auto difference,
             find_difference(context, facts.unit, facts.stored, report, records));
     if (!difference) GYM_CHECK(check_aggregate_trace(context, facts, report));
-    GYM_CHECK(decide(context, facts, report, records, difference));
+    GYM_TRY(const auto kept, check_claim(context, facts, report, claim));
+    GYM_CHECK(decide(context, facts, report, records, difference, kept));
     return RevealOutcome{!difference, difference ? difference->sentence : ""};
 }
 

@@ -7,6 +7,7 @@ namespace gym::coordinator {
 Result<Bytes> commit_report(const Context& context, const Address& verifier, const Digest& unit,
                             std::uint32_t draw, const Digest& digest);
 Result<RevealOutcome> reveal_report(const Context& context, const protocol::Report& report,
-                                    ByteView records);
+                                    ByteView records,
+                                    const std::optional<crypto::Signature>& claim);
 
 }  // namespace gym::coordinator

@@ -7,6 +7,7 @@
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/registry/audits.hpp"
+#include "gym/registry/report_claims.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -96,6 +97,7 @@ Status conclude(const Context& context, const registry::Job& job,
                               mine.error().message);
             return {};
         }
+        GYM_CHECK(registry::check_report_claims(tx, unit, mine->roots, context.now()));
         const auto fault = refuted(audit, *mine);
         const bool failed = fault || mine->trace != audit.report.trace;
         GYM_CHECK(registry::finish_audit(tx, unit, draw,

@@ -3,6 +3,8 @@
 #include "drivers/game_state.hpp"
 #include "drivers/withdrawn_deltas.hpp"
 #include "gym/crypto/secret.hpp"
+#include "gym/registry/datasets.hpp"
+#include "gym/registry/report_claims.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -27,6 +29,52 @@ Status file(const Context& context, const registry::Equivocation& found) {
     if (!context.deps.claims->contains(claim)) GYM_CHECK(context.deps.claims->save(claim));
     return context.transact([&](db::Transaction& tx) {
         return registry::mark_equivocation_filed(tx, found.unit, context.now());
+    });
+}
+
+/// What a false report is about.
+struct Reported {
+    registry::Job job;
+    registry::Round round;
+    std::uint64_t epoch_block = 0;
+    Digest dataset_blob;
+};
+
+Result<Reported> read_reported(db::Transaction& tx, const registry::FalseReport& found) {
+    Reported out;
+    GYM_TRY(out.job, registry::get_job(tx, found.key.job_id));
+    GYM_TRY(out.round, registry::get_round(tx, found.key.job_id, found.key.round));
+    out.epoch_block = out.round.posted_block.value_or(0);
+    if (found.late) {
+        GYM_TRY(const registry::Round next,
+                registry::get_round(tx, found.key.job_id, found.key.round + 1));
+        out.epoch_block = next.posted_block.value_or(0);
+    }
+    GYM_TRY(const auto dataset, registry::get_dataset(tx, out.job.dataset_root));
+    out.dataset_blob = dataset.blob;
+    return out;
+}
+
+/// As of two commitments, a claim that is there is kept.
+Status file(const Context& context, const registry::FalseReport& found) {
+    GYM_TRY(const Reported reported,
+            context.transact([&](db::Transaction& tx) { return read_reported(tx, found); }));
+    player::Claim claim;
+    claim.role = player::Role::kChallenge;
+    claim.subject = player::Subject::kReport;
+    claim.key = found.key;
+    claim.evidence.commitment = found.claim;
+    claim.evidence.record = protocol::unit_record(reported.round.record, found.key.slot);
+    claim.evidence.late = found.late;
+    claim.program_blob = reported.job.artifacts->program_blob;
+    claim.dataset_blob = reported.dataset_blob;
+    claim.base_state_blob = reported.round.base.blob;
+    claim.from_block = reported.epoch_block;
+    claim.epoch_block = reported.epoch_block;
+    claim.salt = crypto::random_digest();
+    if (!context.deps.claims->contains(claim)) GYM_CHECK(context.deps.claims->save(claim));
+    return context.transact([&](db::Transaction& tx) {
+        return registry::mark_false_report_filed(tx, found.unit, found.draw, context.now());
     });
 }
 
@@ -139,6 +187,19 @@ Status restore_claims(const Context& context, TickSummary& summary) {
         GYM_TRY(const player::Claim claim, claim_on(context, aggregate));
         GYM_CHECK(context.deps.claims->save(claim));
         note(summary, protocol::name_unit(unit.key) + ": its claim was made again");
+    }
+    return {};
+}
+
+Status file_false_reports(const Context& context, TickSummary& summary) {
+    if (context.deps.claims == nullptr) return {};
+    GYM_TRY(const auto found, context.transact([](db::Transaction& tx) {
+        return registry::unfiled_false_reports(tx);
+    }));
+    for (const registry::FalseReport& report : found) {
+        GYM_CHECK(file(context, report));
+        note(summary, protocol::name_unit(report.key) + ": the report of verifier " +
+                          report.verifier.hex() + " is false, which is left to a game on chain");
     }
     return {};
 }

@@ -23,4 +23,7 @@ Status restore_claims(const Context& context, TickSummary& summary);
 /// Leaves to the player the workers that signed two commitments for one unit. Once a tick.
 Status file_conflicts(const Context& context, TickSummary& summary);
 
+/// Leaves to the player the signed reports of verifiers that are false. Once a tick.
+Status file_false_reports(const Context& context, TickSummary& summary);
+
 }  // namespace gym::coordinator

@@ -13,6 +13,7 @@
 #include "drivers/reexecution.hpp"
 #include "gym/coordinator/decisions.hpp"
 #include "gym/registry/audits.hpp"
+#include "gym/registry/report_claims.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -203,6 +204,7 @@ Status rule(const Context& context, const registry::Job& job, const Due& due,
         GYM_CHECK(registry::lock_feed(tx));
         GYM_TRY(const auto stored, registry::find_commitment(tx, due.unit.id));
         if (!stored) return fail(ErrorCode::kInternal, "a disputed unit has no commitment");
+        GYM_CHECK(registry::check_report_claims(tx, due.unit.id, mine->roots, context.now()));
         GYM_TRY(const registry::Unit current, registry::get_unit(tx, due.unit.id));
         if (current.status.state != UnitState::kDisputed) return {};
         const bool right = protocol::roots_of(stored->commitment.commitment) == mine->roots;

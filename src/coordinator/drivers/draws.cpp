@@ -116,9 +116,7 @@ Status assign_verifiers(const Context& context, db::Transaction& tx, const regis
         const auto chosen = choose_verifier(
             round, unit, verifiers,
             of_unit == missed.end() ? std::span<const registry::MissedDraws>() : of_unit->second,
-            loads, [&](const registry::Node& node) {
-                return context.admits(node.profile.role, node.address);
-            });
+            loads, [&](const registry::Node& node) { return context.may_draw(node.address); });
         if (!chosen) continue;
         drawn.push_back({unit.id, *chosen});
         ++loads[*chosen];

@@ -11,6 +11,7 @@
 #include "drivers/games.hpp"
 #include "drivers/planning.hpp"
 #include "drivers/prefixes.hpp"
+#include "drivers/report_checks.hpp"
 #include "drivers/round.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/coordinator/decisions.hpp"
@@ -184,6 +185,7 @@ Status step_job(const Context& context, const Digest& job_id, TickSummary& summa
     GYM_CHECK(note_challenges(context, job, summary));
     GYM_CHECK(settle_deadlines(context, job, summary));
     GYM_CHECK(referee_disputes(context, job, summary));
+    GYM_CHECK(check_reports(context, job, summary));
     GYM_CHECK(tend_prefixes(context, job, summary));
     GYM_TRY(const auto rounds, context.transact([&](db::Transaction& tx) {
         return registry::open_rounds(tx, job_id);

@@ -129,9 +129,8 @@ class PrefixChooser {
         std::vector<registry::MissedDraws> missed;
         if (due.prefix.verifier) missed.push_back({*due.prefix.verifier, 1});
         const auto chosen = choose_verifier(
-            round, unit, verifiers_, missed, loads_, [&](const registry::Node& node) {
-                return context_.admits(node.profile.role, node.address);
-            });
+            round, unit, verifiers_, missed, loads_,
+            [&](const registry::Node& node) { return context_.may_draw(node.address); });
         if (chosen) ++loads_[*chosen];
         return chosen;
     }

@@ -1,5 +1,6 @@
 #include "drivers/stake_gate.hpp"
 
+#include "drivers/draws.hpp"
 #include "gym/coordinator/decisions.hpp"
 
 namespace gym::coordinator {
@@ -65,6 +66,38 @@ std::string stake_missing(const Context& context, const Address& worker,
            std::to_string(context.options.stake.per_unit_pay) +
            " times its pay at stake, and of the running jobs none needs less than " +
            needed->to_tokens() + ": " + add_stake(*missing);
+}
+
+Status look_at_verifiers(const Context& context) {
+    const Amount& minimum = context.options.verifier_stake_min;
+    if (minimum.is_zero() || context.deps.verifier_stake == nullptr) return {};
+    GYM_TRY(const auto nodes, context.transact([&](db::Transaction& tx) {
+        return live_verifiers(context, tx, context.now());
+    }));
+    std::vector<Address> verifiers;
+    verifiers.reserve(nodes.size());
+    for (const registry::Node& node : nodes)
+        verifiers.push_back(node.address);
+    const auto stakes = context.deps.verifier_stake->active_stakes(verifiers);
+    if (!stakes.ok())
+        return stakes.error().in("stakes of " + std::to_string(verifiers.size()) + " verifiers");
+    std::set<Address> enough;
+    for (const auto& [verifier, stake] : *stakes)
+        if (stake >= minimum) enough.insert(verifier);
+    context.staked_verifiers->set(std::move(enough));
+    return {};
+}
+
+std::string verifier_stake_missing(const Context& context, const Address& verifier) {
+    const Amount& minimum = context.options.verifier_stake_min;
+    if (minimum.is_zero() || context.deps.verifier_stake == nullptr) return {};
+    const auto active = context.deps.verifier_stake->active_stake(verifier);
+    if (!active.ok()) return "its stake could not be read: " + active.error().message;
+    const auto missing = minimum.minus(*active);
+    if (!missing.ok() || missing->is_zero()) return {};
+    return "stakes " + active->to_tokens() + " tokens, this network draws verifiers from " +
+           minimum.to_tokens() + " on: `gym stake add " + missing->to_tokens() +
+           " --verifier` with this node's key adds the missing stake";
 }
 
 }  // namespace gym::coordinator

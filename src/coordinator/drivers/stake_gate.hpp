@@ -21,4 +21,11 @@ using Stakes = std::map<Address, Amount>;
 [[nodiscard]] std::string stake_missing(const Context& context, const Address& worker,
                                         std::span<const registry::Job> running);
 
+/// Looks which live verifiers stake enough to be drawn, once a tick. Without an answer of the chain
+/// those of the last one may be. @errors as StakePort.
+Status look_at_verifiers(const Context& context);
+
+/// As stake_missing() of a verifier, who needs the same for every unit.
+[[nodiscard]] std::string verifier_stake_missing(const Context& context, const Address& verifier);
+
 }  // namespace gym::coordinator

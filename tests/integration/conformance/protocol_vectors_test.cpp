@@ -10,6 +10,7 @@
 #include "gym/program/train_program.hpp"
 #include "gym/protocol/commitment.hpp"
 #include "gym/protocol/report.hpp"
+#include "gym/protocol/report_claim.hpp"
 #include "gym/protocol/round_record.hpp"
 #include "gym/protocol/uptime.hpp"
 #include "gym/registry/jobs.hpp"
@@ -38,6 +39,7 @@ crypto::PrivateKey key_of(std::string_view name) {
 
 const crypto::Eip712Domain kDomain = protocol::signing_domain(31337, filled(0x11));
 const Address kGame = filled(0x22);
+const Address kReportGame = filled(0x66);
 constexpr std::uint64_t kRound = 2;
 
 /// The two slots of the small GPT, as a round of a job.
@@ -131,6 +133,18 @@ json::object commitment_vector(const Round& round, std::size_t i,
          game::announcement_of(31337, kGame, round.workers[1 - i].address(), unit, salt).hex()}};
 }
 
+/// What the verifier stakes on, as a game about it is opened with.
+json::object staked_vector(const protocol::Report& report, const Round& round,
+                           const crypto::PrivateKey& verifier) {
+    const auto domain = protocol::report_domain(31337, kReportGame);
+    const SignedCommitment said = protocol::sign(
+        domain, protocol::claim_of(report, round.commitments[0].commitment), verifier);
+    return {{"report_game", kReportGame.hex()},
+            {"bytes", to_hex(protocol::encode(said))},
+            {"digest", protocol::signing_digest(domain, said.commitment).hex()},
+            {"unit_on_chain", game::unit_of(domain, said).value().hex()}};
+}
+
 json::object report_vector(const Round& round, const Digest& beacon) {
     const crypto::PrivateKey verifier = key_of("verifier 0");
     const Digest unit = protocol::unit_id({round.job, kRound, 0, 0});
@@ -167,7 +181,8 @@ json::object report_vector(const Round& round, const Digest& beacon) {
             {"challenge_signature", challenge.hex()},
             {"trace", report.trace.hex()},
             {"salt", report.salt.hex()},
-            {"digest", protocol::report_digest(beacon, report).hex()}};
+            {"digest", protocol::report_digest(beacon, report).hex()},
+            {"staked", staked_vector(report, round, verifier)}};
 }
 
 /// The coordinator's unit over both deltas: its signature, and what a report on it has as trace.

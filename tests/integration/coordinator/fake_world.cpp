@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "gym/protocol/report_claim.hpp"
 #include "gym/registry/datasets.hpp"
 #include "owner_orders.hpp"
 
@@ -31,7 +32,7 @@ World::World() : database_(test_database_.as("gym_coordinator")) {
 std::unique_ptr<coordinator::Coordinator> World::beside(player::ClaimStore* own_claims) {
     return std::make_unique<coordinator::Coordinator>(
         coordinator::Dependencies{*database_, blobs, chain, compute, clock, key, &stake, own_claims,
-                                  has_own_background ? nullptr : &background},
+                                  has_own_background ? nullptr : &background, &verifier_stake},
         options);
 }
 
@@ -186,6 +187,16 @@ protocol::Report World::report(const FakeNode& verifier, const records::VerifyTa
     return out;
 }
 
+std::optional<crypto::Signature> World::claim_signature(const FakeNode& verifier,
+                                                        const records::VerifyTask& task,
+                                                        const protocol::Report& report) const {
+    const bool of_a_worker = task.kind() == protocol::UnitKind::kTrain;
+    if (!options.wants_report_claims() || !of_a_worker) return std::nullopt;
+    return protocol::sign(protocol::report_domain(31'337, options.report_game),
+                          protocol::claim_of(report, task.commitment.commitment), verifier.key)
+        .signature;
+}
+
 bool World::verify(const FakeNode& verifier, bool lie) {
     const auto task = core_->next_task(verifier.address());
     GYM_ASSERT(task.ok(), task.ok() ? "" : task.error().message);
@@ -195,7 +206,8 @@ bool World::verify(const FakeNode& verifier, bool lie) {
     const auto claimed = core_->commit_report(verifier.address(), honest.unit, honest.draw,
                                               protocol::report_digest((*task)->beacon, honest));
     GYM_ASSERT(claimed.ok(), claimed.ok() ? "" : claimed.error().message);
-    const auto outcome = core_->reveal_report(honest, records);
+    const auto outcome =
+        core_->reveal_report(honest, records, claim_signature(verifier, **task, honest));
     GYM_ASSERT(outcome.ok(), outcome.ok() ? "" : outcome.error().message);
     return true;
 }
@@ -218,7 +230,8 @@ std::optional<Digest> World::copy(const FakeNode& verifier) {
     const auto disclosed = core_->commit_report(verifier.address(), report.unit, report.draw,
                                                 protocol::report_digest((*task)->beacon, report));
     GYM_ASSERT(disclosed.ok(), disclosed.ok() ? "" : disclosed.error().message);
-    const auto revealed = core_->reveal_report(report, *disclosed);
+    const auto revealed =
+        core_->reveal_report(report, *disclosed, claim_signature(verifier, **task, report));
     return revealed.ok() && revealed->equal ? std::optional(report.unit) : std::nullopt;
 }
 

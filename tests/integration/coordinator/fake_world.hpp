@@ -154,6 +154,10 @@ class World {
     /// Reports on the next task without running anything: the roots are the commitment's, the
     /// records those that the coordinator discloses for the digest. @return the unit, if any.
     std::optional<Digest> copy(const FakeNode& verifier);
+    /// The verifier's signature on which it stakes, where the network wants one.
+    std::optional<crypto::Signature> claim_signature(const FakeNode& verifier,
+                                                     const records::VerifyTask& task,
+                                                     const protocol::Report& report) const;
     protocol::Report report(const FakeNode& verifier, const records::VerifyTask& task, bool lie,
                             Bytes& records);
 
@@ -179,6 +183,7 @@ class World {
     FakeChain chain;
     FakeCompute compute;
     FakeStake stake;
+    FakeStake verifier_stake;
     HeldBackground background;                   ///< runs at once unless a test holds it
     bool has_own_background = false;             ///< a thread instead, from the next restart() on
     std::unique_ptr<player::ClaimStore> claims;  ///< absent: it plays no games

@@ -8,7 +8,9 @@
 #include "gym/contracts/deployment.hpp"
 #include "gym/contracts/gym_token.hpp"
 #include "gym/contracts/stake.hpp"
+#include "gym/engine/record.hpp"
 #include "gym/game/dispute_params.hpp"
+#include "gym/protocol/report_claim.hpp"
 
 namespace gym::testing {
 namespace {
@@ -80,6 +82,109 @@ TEST_F(Slashing, AWorkerThatSignsTwiceLosesItsStake) {
         return row.ok() && row->get<std::int64_t>(0) == 1;
     };
     EXPECT_TRUE(eventually(taken)) << text_of(folder() / "coordinator.log");
+}
+
+/// A verifier of the test that stakes, played by hand.
+class VerifierSlashing : public PeersTest {
+  protected:
+    static constexpr std::uint64_t kStake = 70;
+
+    void prepare(contracts::DeployParams& params) override {
+        params.dispute.bond = Amount(10);
+        params.dispute.announce_blocks = 1;
+    }
+    void prepare(const contracts::Deployment& deployed, chain::TxManager& sender) override {
+        deployment_ = deployed;
+        const contracts::GymToken token(deployed.chain_id, deployed.token);
+        for (const auto& [id, call] :
+             {std::pair{"approve", token.approve(deployed.verifier_stake, Amount(kStake))},
+              std::pair{"stake", stake().stake(verifier_.key.address(), Amount(kStake))}}) {
+            const auto done = sender.execute(call.intent(id), 20'000);
+            ASSERT_TRUE(done.ok()) << done.error().message;
+        }
+    }
+    std::string more_config() override {
+        return "minimum_verifier_stake: \"0.00000000000000007\"\n";
+    }
+    contracts::Stake stake() const { return contracts::Stake(deployment_.verifier_stake); }
+    contracts::Stake::Holding holding() {
+        return stake().stake_of(anvil_.client(), verifier_.key.address()).value();
+    }
+    void join_as_verifier() {
+        verifier_.coordinator = dial(verifier_.key);
+        records::NodeProfile profile;
+        profile.device = "cpu";
+        profile.role = records::NodeRole::kVerifier;
+        ASSERT_TRUE(verifier_.coordinator->register_node(profile).ok());
+        ASSERT_TRUE(verifier_.coordinator->heartbeat({}).ok());
+    }
+    /// Reports that step 1 of the unit has another loss than the worker says.
+    void accuse(const PeerWork& work) {
+        const auto next = verifier_.coordinator->next_task(std::chrono::seconds(30));
+        ASSERT_TRUE(next.ok() && next->has_value()) << text_of(folder() / "coordinator.log");
+        const auto& task = std::get<records::VerifyTask>(**next);
+        auto records = engine::decode_records(work.submission.records).value();
+        records.at(1).loss_bits ^= 1;
+        protocol::Report report;
+        report.unit = protocol::unit_id(task.unit);
+        report.draw = task.draw;
+        report.verifier = verifier_.key.address();
+        report.records_root = engine::records_root(records);
+        report.final_state_root = task.commitment.commitment.final_state_root;
+        report.delta_root = task.commitment.commitment.delta_root;
+        report.challenge_signature = verifier_.key.sign_digest(
+            protocol::trace_challenge_digest(domain(verifier_), task.beacon, report.unit));
+        ASSERT_TRUE(verifier_.coordinator
+                        ->submit_report_commit({report.unit, report.draw,
+                                                protocol::report_digest(task.beacon, report)})
+                        .ok());
+        records::ReportReveal reveal{report, engine::encode_records(records)};
+        EXPECT_EQ(verifier_.coordinator->submit_report_reveal(reveal).error().code,
+                  ErrorCode::kInvalidArgument)
+            << "not signed";
+        const auto network = verifier_.coordinator->network().value();
+        EXPECT_EQ(network.report_game, deployment_.report_game);
+        reveal.claim_signature =
+            protocol::sign(protocol::report_domain(network.chain_id, network.report_game),
+                           protocol::claim_of(report, task.commitment.commitment), verifier_.key)
+                .signature;
+        const auto revealed = verifier_.coordinator->submit_report_reveal(reveal);
+        ASSERT_TRUE(revealed.ok()) << revealed.error().message;
+        EXPECT_FALSE(*revealed);
+    }
+    Peer verifier_;
+    contracts::Deployment deployment_;
+};
+
+TEST_F(VerifierSlashing, AFalseReportCostsItsAuthor) {
+    ASSERT_NO_FATAL_FAILURE(start_with(1));
+    ASSERT_NO_FATAL_FAILURE(join_as_verifier());
+    Peer& worker = peers_[0];
+    const PeerWork work = train(worker);
+    ASSERT_TRUE(upload(worker, work).ok());
+    ASSERT_TRUE(worker.coordinator->submit_commitment(work.submission).ok());
+    ASSERT_NO_FATAL_FAILURE(accuse(work));
+    const auto log = [&] { return text_of(folder() / "coordinator.log"); };
+    // The referee runs the unit, and the coordinator opens a game about the report.
+    ASSERT_TRUE(eventually([&] { return holding().locks == 1; })) << log();
+    EXPECT_EQ(unit(worker).reason_code, "false_report");
+    EXPECT_EQ(holding().active, Amount(kStake));
+    // Whoever answers with the truth proves itself wrong; it does not answer.
+    const game::DisputeParams terms;
+    anvil_.rpc("evm_increaseTime", "[" + std::to_string(terms.clock_s + 1) + "]");
+    ASSERT_TRUE(eventually([&] {
+        return log().find("the asserter's clock ran out") != std::string::npos;
+    })) << log();
+    // The game's end is a transaction: time may pass only when it is in a block.
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    anvil_.rpc("evm_increaseTime", "[" + std::to_string(terms.settling_s + 1) + "]");
+    EXPECT_TRUE(eventually([&] { return holding().active == Amount(kStake / 2); })) << log();
+    EXPECT_EQ(contracts::Stake(deployment_.stake)
+                  .stake_of(anvil_.client(), worker.key.address())
+                  .value()
+                  .locks,
+              0U)
+        << "the worker is in no game";
 }
 
 }  // namespace

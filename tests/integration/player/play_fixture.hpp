@@ -106,6 +106,7 @@ class PlayTest : public PlayersTest {
     [[nodiscard]] player::Claim claim_of(const Party& side, player::Role role) const {
         player::Claim claim;
         claim.role = role;
+        if (about_reports()) claim.subject = player::Subject::kReport;
         claim.key = {record_.job_id, record_.round, unit_.spec.slot, 0};
         claim.evidence = {
             commitment_, protocol::unit_record(record_, unit_.spec.slot), 0, {}, late_};
@@ -144,7 +145,8 @@ class PlayTest : public PlayersTest {
         record.tokens_per_step = 64;
         record.flops_per_step = 1'000'000;
         record.slots = gym::testing::filled_slots(
-            {unit_.spec.slot, worker_.key.address(), kPpm, unit_.spec.steps});
+            {unit_.spec.slot, about_reports() ? verifier_.key.address() : worker_.key.address(),
+             kPpm, unit_.spec.steps});
         return record;
     }
 

@@ -13,6 +13,7 @@
 #include "gym/game/state.hpp"
 #include "gym/player/game_log.hpp"
 #include "gym/player/player.hpp"
+#include "gym/protocol/report_claim.hpp"
 #include "temporary_folder.hpp"
 
 namespace gym::testing {
@@ -67,7 +68,7 @@ class PlayersTest : public DeployedTest {
         send(payer_, token().transfer(party.key.address(), tokens("1000")), party.name);
     }
     void stake(Party& party, const char* amount) {
-        const contracts::Stake stake(deployment_.stake);
+        const contracts::Stake stake(stake_address());
         const std::string id = std::string("stake:") + amount;
         send(*party.sender, token().approve(stake.address(), tokens(amount)), "approve:" + id);
         send(*party.sender, stake.stake(party.key.address(), tokens(amount)), id);
@@ -83,6 +84,15 @@ class PlayersTest : public DeployedTest {
                                   [&party](const player::PlayerEvent& event) {
                                       party.events.push_back(event.name + ": " + event.detail);
                                   }};
+        if (about_reports()) {
+            setup.domain =
+                protocol::signing_domain(deployment_.chain_id, deployment_.commitment_log);
+            return player_of(party, player::setup_of_reports(setup, deployment_.report_game));
+        }
+        return player_of(party, std::move(setup));
+    }
+    static std::unique_ptr<player::Player> player_of(const Party& party,
+                                                     player::PlayerSetup setup) {
         return party.role == player::Role::kDefend ? player::make_defender(std::move(setup))
                                                    : player::make_challenger(std::move(setup));
     }
@@ -114,15 +124,23 @@ class PlayersTest : public DeployedTest {
     std::uint64_t window() { return contract().opening(anvil_.client()).value().window_blocks; }
     game::DisputeTerms terms() { return contract().terms(anvil_.client()).value(); }
 
+    /// Whether the asserter is a verifier, and the games are about its report.
+    [[nodiscard]] virtual bool about_reports() const { return false; }
+    [[nodiscard]] Address stake_address() const {
+        return about_reports() ? deployment_.verifier_stake : deployment_.stake;
+    }
     [[nodiscard]] contracts::DisputeGame contract() const {
-        return contracts::DisputeGame(deployment_.dispute_game);
+        return contracts::DisputeGame(about_reports() ? deployment_.report_game
+                                                      : deployment_.dispute_game);
     }
     [[nodiscard]] crypto::Eip712Domain domain() const {
+        if (about_reports())
+            return protocol::report_domain(deployment_.chain_id, deployment_.report_game);
         return protocol::signing_domain(deployment_.chain_id, deployment_.commitment_log);
     }
     game::UnitState on_chain() { return contract().unit_of(anvil_.client(), chain_unit()).value(); }
     contracts::Stake::Holding stake_of(const Party& party) {
-        return contracts::Stake(deployment_.stake)
+        return contracts::Stake(stake_address())
             .stake_of(anvil_.client(), party.key.address())
             .value();
     }

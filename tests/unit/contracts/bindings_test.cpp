@@ -155,10 +155,10 @@ TEST(Bindings, EveryErrorOfTheContractsIsKnown) {
         known.insert(canonical + ")");
     }
     for (const char* name :
-         {"GymToken", "AdminTimelock", "JobEscrow", "CommitmentLog", "RewardsDistributor", "Stake",
-          "DisputeGame", "OpeningRules", "TreeRules", "StepRules", "FaultRules", "ElementRules",
-          "OuterRules", "OuterProofs", "OneStep", "ElementwiseOps", "MovementOps", "SumOps",
-          "ProductOps"})
+         {"GymToken",  "AdminTimelock",  "JobEscrow",    "CommitmentLog", "RewardsDistributor",
+          "Stake",     "DisputeGame",    "OpeningRules", "ReportRules",   "TreeRules",
+          "StepRules", "FaultRules",     "ElementRules", "OuterRules",    "OuterProofs",
+          "OneStep",   "ElementwiseOps", "MovementOps",  "SumOps",        "ProductOps"})
         for (const std::string& error : artifact(name).errors)
             EXPECT_EQ(known.count(error), 1U) << name << " " << error;
 }

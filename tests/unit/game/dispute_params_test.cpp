@@ -32,6 +32,20 @@ TEST(DisputeParams, StakeOutlastsTheWindowAndTwoClocks) {
     EXPECT_NE(refusal(params).find("432000 s"), std::string::npos) << refusal(params);
 }
 
+TEST(DisputeParams, StakeOfVerifiersOutlastsTwoWindowsAndTwoClocks) {
+    DisputeParams params;
+    params.thaw_period_s = params.window_blocks * params.block_time_s + 2 * params.clock_s;
+    const DisputeParams reports = report_params(params);
+    EXPECT_EQ(reports.window_blocks, 2 * params.window_blocks);
+    EXPECT_EQ(reports.thaw_period_s,
+              reports.window_blocks * params.block_time_s + 2 * params.clock_s);
+    EXPECT_EQ(reports.bond, params.bond);
+    params.thaw_period_s = 89 * 86'400;
+    EXPECT_EQ(refusal(params), "accepted");
+    ++params.thaw_period_s;
+    EXPECT_NE(refusal(params).find("at most 7689600 s"), std::string::npos) << refusal(params);
+}
+
 TEST(DisputeParams, TheClockIsTwiceTheTimeUntilATransactionIsForcedIn) {
     DisputeParams params;
     params.inclusion_delay_s = params.clock_s / 2;

@@ -47,5 +47,17 @@ TEST(DisputeCheck, AnotherChainOrAnotherWordOfTheCoordinatorLasts) {
     EXPECT_TRUE(is_lasting(check_named({}, {}, other).error().code));
 }
 
+TEST(DisputeCheck, AVerifierThatNeedsStakeHasToPlay) {
+    records::NetworkDescription asks = network();
+    EXPECT_TRUE(check_defends_no_reports(asks).ok());
+    asks.minimum_verifier_stake = Amount::parse_tokens("100").value();
+    const Status refused = check_defends_no_reports(asks);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_NE(refused.error().message.find("draws verifiers from a stake of 100 GYM on"),
+              std::string::npos);
+    EXPECT_NE(refused.error().message.find("Set dispute_game"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace gym::node

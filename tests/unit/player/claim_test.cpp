@@ -118,8 +118,18 @@ Claim next_record() {
     return claim;
 }
 
-const std::vector<std::function<Claim()>> kSamples{train_unit,          late_unit,    aggregate,
-                                                   aggregate_with_held, equivocation, next_record};
+/// A verifier's report on the unit of train_unit().
+Claim report() {
+    Claim claim = train_unit();
+    claim.role = Role::kDefend;
+    claim.subject = Subject::kReport;
+    claim.evidence.index = 0;
+    claim.evidence.path.clear();
+    return claim;
+}
+
+const std::vector<std::function<Claim()>> kSamples{
+    train_unit, late_unit, aggregate, aggregate_with_held, equivocation, next_record, report};
 
 TEST(Claim, HasOneEncoding) {
     for (const auto& sample : kSamples) {
@@ -187,6 +197,18 @@ TEST(Claim, WithTheWholeRecordIsReadAsOneWithTheUnits) {
     EXPECT_EQ(decode_claim(old).value(), aggregate());
 }
 
+/// Two reports on one unit, as of two draws, have names of their own.
+TEST(Claim, OfEachReportHasAName) {
+    Claim other = report();
+    other.evidence.commitment.signature.data[0] ^= 1;
+    EXPECT_NE(report().name(), other.name());
+    EXPECT_NE(report().name(), train_unit().name());
+    Claim challenged = report();
+    challenged.role = Role::kChallenge;
+    challenged.salt = digest(7);
+    EXPECT_EQ(report().name(), challenged.name());
+}
+
 /// No node would write such a record, but it is the one whose hash is on chain.
 TEST(Claim, OnARecordIsOnTheBytesThatWerePosted) {
     Claim claim = next_record();
@@ -221,6 +243,9 @@ TEST(Claim, PartsThatDoNotBelongTogetherAreRefused) {
     refused(train_unit(), [](Claim& claim) { claim.evidence.late = true; });
     refused(aggregate(), [](Claim& claim) { claim.evidence.late = true; });
     refused(equivocation(), [](Claim& claim) { claim.evidence.late = true; });
+    refused(report(), [](Claim& claim) { claim.evidence.path = {digest(1)}; });
+    refused(report(), [](Claim& claim) { claim.evidence.index = 1; });
+    refused(report(), [](Claim& claim) { claim.other = {1}; });
     refused(train_unit(), [](Claim& claim) { claim.other = {1}; });
     refused(train_unit(), [](Claim& claim) { claim.epoch = aggregate().epoch; });
     refused(aggregate(), [](Claim& claim) { claim.subject = Subject::kTrainUnit; });

@@ -69,6 +69,32 @@ TEST(Profile, EveryMemberIsSigned) {
     }
 }
 
+/// What names the contracts of verifiers' stakes has a version of its own: gyms of before do not
+/// take it for theirs.
+TEST(Profile, TheContractsOfVerifiersAreSignedToo) {
+    NetworkProfile profile = signed_sample().profile;
+    profile.contracts.verifier_stake = sample_address(7);
+    profile.contracts.report_game = sample_address(8);
+    const SignedProfile with = sign(profile, operator_key(1));
+    const std::string text = to_json(with);
+    EXPECT_NE(text.find("\"version\":2"), std::string::npos);
+    EXPECT_EQ(parse_profile(text)->profile, profile);
+    EXPECT_NE(to_json(signed_sample()).find("\"version\":1"), std::string::npos);
+    for (const auto member :
+         {&contracts::Deployment::verifier_stake, &contracts::Deployment::report_game}) {
+        for (const Address& other : {sample_address(9), Address()}) {
+            SignedProfile forged = with;
+            forged.profile.contracts.*member = other;
+            EXPECT_EQ(parse_profile(to_json(forged)).error().code, ErrorCode::kUnauthenticated);
+        }
+    }
+    SignedProfile stripped = with;
+    stripped.profile.contracts.verifier_stake = stripped.profile.contracts.report_game = Address();
+    EXPECT_EQ(parse_profile(to_json(stripped)).error().code, ErrorCode::kUnauthenticated);
+    profile.contracts.report_game = Address();
+    EXPECT_FALSE(check(profile, profile.issued_at_ms).ok()) << "both or none";
+}
+
 TEST(Profile, ASignatureOfAnotherKeyIsRefused) {
     SignedProfile forged = signed_sample();
     forged.signer = operator_key(8).address();
@@ -99,7 +125,7 @@ TEST(Profile, AMemberThatIsMissingOrWrongIsNamed) {
             << read.error().message;
     }
     json::object newer = sample_json();
-    newer["version"] = 2;
+    newer["version"] = 3;
     EXPECT_NE(parse_profile(json::serialize(newer)).error().message.find("install a newer one"),
               std::string::npos);
     json::object many = sample_json();

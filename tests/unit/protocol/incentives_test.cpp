@@ -107,6 +107,7 @@ TEST(Incentives, EachConditionFailsAloneAndSaysWhatToChange) {
              p.verifier.traced_ppm = 1'000'000;
          }},
         {"stopping_early_loses", [](auto& p) { p.verifier.canary_ppm = 5'000; }},
+        {"false_reports_lose", [](auto& p) { p.verifier.false_report_gain_tokens = 1e9; }},
         {"challenging_pays", [](auto& p) { p.challenge.provers = 5; }},
         {"defence_is_free", [](auto& p) { p.challenge.escrow_gas = 999'999; }},
         {"delay_is_paid", [](auto& p) { p.challenge.bond_tokens = 0.04; }},
@@ -124,6 +125,21 @@ TEST(Incentives, EachConditionFailsAloneAndSaysWhatToChange) {
             EXPECT_EQ(one.remedy.empty(), one.holds) << one.id;
         }
     }
+}
+
+TEST(Incentives, AFalseReportLosesThePartOfAStakeThatAClockCosts) {
+    IncentiveParams p = safe_params();
+    p.verifier.reports_ahead = p.verifier.stake_tokens = 0;
+    p.worker.unit_reward_tokens = 1;
+    p.worker.bonus_ppm = 0;
+    p.verifier.false_report_gain_tokens = 9;
+    p.slash.missed_clock_ppm = p.slash.burned_ppm = 500'000;
+    p.verifier.report_stake_tokens = 40;
+    EXPECT_FALSE(holds(p, "false_reports_lose")) << "as much as it gains";
+    const std::string remedy = condition(check_incentives(p), "false_reports_lose").remedy;
+    EXPECT_NE(remedy.find("at least 40.001"), std::string::npos) << remedy;
+    p.verifier.report_stake_tokens = 40.001;
+    EXPECT_TRUE(holds(p, "false_reports_lose"));
 }
 
 TEST(Incentives, WithoutHonestVerifiersNoStakeIsEnough) {

@@ -226,6 +226,13 @@ TEST_F(WireTest, ReportsRoundTripAndNameTheCallerAsVerifier) {
     ASSERT_TRUE(back.ok());
     EXPECT_EQ(back->report, report);
     EXPECT_EQ(back->records, reveal.records);
+    EXPECT_FALSE(back->claim_signature) << "a verifier of before";
+    reveal.claim_signature = key_.sign_digest(digest(8));
+    wire::write(reveal, message);
+    EXPECT_EQ(wire::read(message, key_.address())->claim_signature, reveal.claim_signature);
+    v1::SubmitReportRevealRequest cut = message;
+    cut.mutable_claim_signature()->pop_back();
+    EXPECT_EQ(wire::read(cut, key_.address()).error().code, ErrorCode::kMalformed);
     const Address thief = testing::test_key(9).address();
     EXPECT_EQ(wire::read(message, thief)->report.verifier, thief);
 }
@@ -271,7 +278,8 @@ TEST_F(WireTest, SubmissionsAndNetworkFactsRoundTrip) {
     ASSERT_TRUE(submission.ok());
     EXPECT_EQ(submission->commitment, commitment());
     EXPECT_EQ(submission->records, (Bytes{1, 2, 3}));
-    records::NetworkDescription info{31337, key_.address(), 5, 6, 7, "v", 2, {}, {}, {}, {}};
+    records::NetworkDescription info{31337, key_.address(), 5, 6, 7, "v", 2, {}, {}, {}, {}, {}, {},
+                                     {}};
     v1::GetNetworkResponse response;
     wire::write(info, response);
     const auto back = wire::read(response);
@@ -283,11 +291,19 @@ TEST_F(WireTest, SubmissionsAndNetworkFactsRoundTrip) {
     info.stake.data.fill(1);
     info.dispute_game.data.fill(2);
     info.minimum_stake = Amount::parse_tokens("123456789.5").value();
+    EXPECT_TRUE(back->verifier_stake.is_zero() && back->report_game.is_zero());
+    EXPECT_TRUE(back->minimum_verifier_stake.is_zero());
+    info.verifier_stake.data.fill(3);
+    info.report_game.data.fill(4);
+    info.minimum_verifier_stake = Amount(7);
     v1::GetNetworkResponse staked;
     wire::write(info, staked);
     EXPECT_EQ(wire::read(staked)->stake, info.stake);
     EXPECT_EQ(wire::read(staked)->dispute_game, info.dispute_game);
     EXPECT_EQ(wire::read(staked)->minimum_stake, info.minimum_stake);
+    EXPECT_EQ(wire::read(staked)->verifier_stake, info.verifier_stake);
+    EXPECT_EQ(wire::read(staked)->report_game, info.report_game);
+    EXPECT_EQ(wire::read(staked)->minimum_verifier_stake, info.minimum_verifier_stake);
     EXPECT_TRUE(wire::read(staked)->mirrors.empty());
     info.mirrors = {"https://mirror.example", "http://192.0.2.7:7690/gym"};
     v1::GetNetworkResponse mirrored;

@@ -39,6 +39,7 @@ class AggregateTest : public ::testing::Test {
     testing::LocalCoordinator coordinator_{handler_, key_.address()};
     testing::FakeChainView chain_;
     testing::TemporaryFolder dir_;
+    Address report_game_;  ///< where the next verifier's reports are defended; zero: nowhere
     std::unique_ptr<player::ClaimStore> claims_ =
         player::ClaimStore::open(dir_.path() / "disputes").value();
     std::vector<VerifierEvent> events_;
@@ -89,6 +90,7 @@ class AggregateTest : public ::testing::Test {
         options.data_dir = dir_.path();
         options.chain = &chain_;
         options.claims = claims_.get();
+        options.report_game = report_game_;
         options.on_event = [this](const VerifierEvent& event) { events_.push_back(event); };
         options.on_progress = [this](const engine::UnitProgress&) {
             if (while_running_) while_running_();

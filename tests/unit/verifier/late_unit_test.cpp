@@ -1,5 +1,6 @@
 // Units of the round before whose commitments came late: they are under the root of this one.
 
+#include "gym/protocol/report_claim.hpp"
 #include "gym/verifier/chain_audit.hpp"
 #include "held_delta_fixture.hpp"
 
@@ -107,6 +108,42 @@ TEST_F(LateUnitTest, IsVerifiedByTheNextEpoch) {
     ASSERT_TRUE(ran.ok()) << ran.error().message;
     EXPECT_EQ(told("verified").size(), 1U);
     EXPECT_TRUE(told("contradiction").empty()) << "of round 1 there is nothing to compare with";
+}
+
+/// On what it reports of a worker's unit a verifier stakes: it is filed to be defended before it is
+/// sent.
+TEST_F(LateUnitTest, AReportIsSignedAndFiledWhereVerifiersStake) {
+    report_game_.data.fill(0x66);
+    open();
+    const records::VerifyTask task = unit_task();
+    ASSERT_TRUE(run(task).ok());
+    const Digest unit = protocol::unit_id(task.unit);
+    EXPECT_FALSE(handler_.reveals.at(unit).claim_signature) << "nobody asks for stake";
+    EXPECT_TRUE(claims_->list().empty());
+    handler_.reveals.clear();
+    handler_.info.minimum_verifier_stake = Amount(1);
+    handler_.failures["submit_report_reveal"] = fail(ErrorCode::kUnavailable, "gone");
+    EXPECT_FALSE(run(task).ok());
+    ASSERT_EQ(claims_->list().size(), 1U) << "it may have arrived";
+    handler_.failures.clear();
+    ASSERT_TRUE(verifier_->run_once({}).ok());
+    const player::Claim claim = *claims_->list().at(0);
+    EXPECT_EQ(claims_->list().size(), 1U);
+    EXPECT_EQ(claim.role, player::Role::kDefend);
+    EXPECT_EQ(claim.subject, player::Subject::kReport);
+    EXPECT_EQ(claim.epoch_block, kRootBlock);
+    EXPECT_TRUE(claim.evidence.late);
+    const records::ReportReveal& reveal = handler_.reveals.at(unit);
+    EXPECT_EQ(claim.evidence.commitment.signature, reveal.claim_signature);
+    EXPECT_EQ(claim.evidence.commitment.commitment,
+              protocol::claim_of(reveal.report, task.commitment.commitment));
+    EXPECT_TRUE(
+        protocol::check_report_claim(protocol::report_domain(handler_.info.chain_id, report_game_),
+                                     reveal.report, claim.evidence.commitment)
+            .ok());
+    EXPECT_FALSE(
+        protocol::check_report_claim(domain_, reveal.report, claim.evidence.commitment).ok())
+        << "no commitment's";
 }
 
 TEST_F(LateUnitTest, ATaskThatSaysSoWrongIsRefused) {

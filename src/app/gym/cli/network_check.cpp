@@ -41,7 +41,20 @@ Error differs(const std::string& what, const std::string& theirs, const std::str
 Status check_contracts(chain::ChainClient& client, const contracts::Deployment& contracts) {
     for (const NamedContract& contract : named(contracts))
         GYM_CHECK(contracts::check_contract(client, contract.address, contract.name));
-    return {};
+    if (contracts.verifier_stake.is_zero()) return {};
+    GYM_CHECK(contracts::check_contract(client, contracts.verifier_stake, "verifiers' stake"));
+    return contracts::check_contract(client, contracts.report_game, "report game");
+}
+
+Result<contracts::Deployment> contracts_of_reports(contracts::Deployment contracts) {
+    if (contracts.verifier_stake.is_zero())
+        return fail(
+            ErrorCode::kNotFound,
+            "verifiers of this network have no stake: its contracts are of before there was "
+            "one");
+    contracts.stake = contracts.verifier_stake;
+    contracts.dispute_game = contracts.report_game;
+    return contracts;
 }
 
 Status check_network(const std::optional<std::string>& api_url,

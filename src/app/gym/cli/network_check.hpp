@@ -22,4 +22,8 @@ namespace gym::app {
 [[nodiscard]] Status check_network(const std::optional<std::string>& api_url,
                                    const contracts::Deployment& contracts);
 
+/// The same deployment for what knows one stake and one game: those of verifiers and their reports.
+/// @errors kNotFound: it has none.
+[[nodiscard]] Result<contracts::Deployment> contracts_of_reports(contracts::Deployment contracts);
+
 }  // namespace gym::app

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cli/cli_context.hpp"
+#include "cli/network_check.hpp"
 #include "cli/network_options.hpp"
 #include "cli/rows.hpp"
 #include "dispute/dispute_log.hpp"
@@ -27,6 +28,7 @@ struct DisputeOptions {
     ChainOptions chain;
     std::string game;
     bool open_only = false;
+    bool reports = false;
 };
 
 /// The chain of a deployment, and what was read of its disputes.
@@ -40,6 +42,9 @@ struct Source {
 Result<Source> open_source(const DisputeOptions& options) {
     Source out;
     GYM_TRY(out.contracts, options.chain.contracts());
+    if (options.reports) {
+        GYM_TRY(out.contracts, contracts_of_reports(out.contracts));
+    }
     GYM_TRY(const std::string url, options.chain.rpc_url());
     GYM_TRY(out.client, chain::make_http_client(url));
     GYM_CHECK(chain::check_chain_id(*out.client, out.contracts.chain_id));
@@ -231,6 +236,8 @@ void add_dispute_commands(CLI::App& app, CliContext& context) {
         auto options = std::make_shared<DisputeOptions>();
         CLI::App* out = group->add_subcommand(name, about);
         options->chain.add_to(*out);
+        out->add_flag("--reports", options->reports,
+                      "Games about verifiers' reports, not about units");
         out->callback([&context, options, run] { context.finish(run(context, *options)); });
         return std::pair(out, options);
     };

@@ -71,6 +71,10 @@ void print(const profile::StoredNetwork& network, bool is_default) {
                                          {"stake", contracts.stake},
                                          {"dispute game", contracts.dispute_game}})
         print_row(label, "{}", crypto::to_checksum(address));
+    if (!contracts.verifier_stake.is_zero()) {
+        print_row("verifiers' stake", "{}", crypto::to_checksum(contracts.verifier_stake));
+        print_row("report game", "{}", crypto::to_checksum(contracts.report_game));
+    }
     if (!network.profile().fee_address.is_zero())
         print_row("fee to", "{}", crypto::to_checksum(network.profile().fee_address));
 }

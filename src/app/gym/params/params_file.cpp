@@ -122,6 +122,8 @@ Status read_verifier(Reader in, protocol::VerifierTerms& out) {
     in.real("unit_cost", kTokensMax, out.unit_cost_tokens);
     in.real("report_reward", kTokensMax, out.report_reward_tokens);
     in.real("stake", kTokensMax, out.stake_tokens);
+    in.real_if_given("report_stake", kTokensMax, out.report_stake_tokens);
+    in.real_if_given("false_report_gain", kTokensMax, out.false_report_gain_tokens);
     in.real("reports_ahead", kReportsMax, out.reports_ahead);
     in.count("reports_pending_max", 1, std::int64_t{protocol::kOpenUnitsLimit},
              out.reports_pending_max);

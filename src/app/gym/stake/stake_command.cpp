@@ -10,6 +10,7 @@
 #include "cli/amount_text.hpp"
 #include "cli/chain_sender.hpp"
 #include "cli/cli_context.hpp"
+#include "cli/network_check.hpp"
 #include "cli/network_options.hpp"
 #include "cli/rows.hpp"
 #include "gym/chain/client.hpp"
@@ -132,7 +133,20 @@ struct StakeOptions {
     std::string amount;
     std::string key_address;  ///< of a defender or recipient
     bool despite_disputes = false;
+    bool of_verifier = false;
 };
+
+Result<contracts::Deployment> of_role(const contracts::Deployment& contracts,
+                                      const StakeOptions& options) {
+    if (options.of_verifier) return contracts_of_reports(contracts);
+    return contracts;
+}
+
+Result<ChainSender> sender_of(const StakeOptions& options) {
+    GYM_TRY(ChainSender sender, open_sender(options.keys, options.chain, options.api));
+    GYM_TRY(sender.contracts, of_role(sender.contracts, options));
+    return sender;
+}
 
 std::uint64_t wait_s(const StakeState& state, const OpenThaw& thaw) {
     return thaw.available_at_s > state.chain_time_s ? thaw.available_at_s - state.chain_time_s : 0;
@@ -212,7 +226,7 @@ json::object to_json(const Address& owner, const StakeState& state) {
 
 void print(const Address& owner, const StakeState& state) {
     print_row("owner", "{}", crypto::to_checksum(owner));
-    print_row("active", "{} GYM, which back its units", state.active.to_tokens());
+    print_row("active", "{} GYM, which back its units or reports", state.active.to_tokens());
     print_row("thawing", "{} GYM, which can still be slashed", state.thawing.to_tokens());
     for (const OpenThaw& thaw : state.thaws) {
         const std::uint64_t wait = wait_s(state, thaw);
@@ -243,7 +257,8 @@ void print(const Address& owner, const StakeState& state) {
 
 Status show_stake(const CliContext& context, const StakeOptions& options) {
     GYM_TRY(const Address owner, asked_address(options.address, options.keys));
-    GYM_TRY(const contracts::Deployment contracts, options.chain.contracts());
+    GYM_TRY(const contracts::Deployment all, options.chain.contracts());
+    GYM_TRY(const contracts::Deployment contracts, of_role(all, options));
     GYM_TRY(const std::string url, options.chain.rpc_url());
     GYM_TRY(const auto client, chain::make_http_client(url));
     GYM_CHECK(chain::check_chain_id(*client, contracts.chain_id));
@@ -318,7 +333,7 @@ Status check_not_lost(const ChainSender& sender, const Address& owner) {
 Status add(const CliContext& context, const StakeOptions& options) {
     GYM_TRY(const Amount amount, tokens_argument(options.amount));
     GYM_TRY(const auto whose, address_option("--owner", options.owner));
-    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain, options.api));
+    GYM_TRY(const ChainSender sender, sender_of(options));
     const Address owner = whose.value_or(sender.account->address());
     if (!options.despite_disputes) GYM_CHECK(check_not_lost(sender, owner));
     GYM_CHECK(check_holds(sender, amount));
@@ -335,7 +350,7 @@ struct Opened {
 
 Result<Opened> open_stake(const StakeOptions& options) {
     GYM_TRY(const auto whose, address_option("--owner", options.owner));
-    GYM_TRY(ChainSender sender, open_sender(options.keys, options.chain, options.api));
+    GYM_TRY(ChainSender sender, sender_of(options));
     const Address self = sender.account->address();
     const Address owner = whose.value_or(self);
     GYM_TRY(StakeState before, read_stake(sender.account->client(), sender.contracts, owner));
@@ -473,7 +488,8 @@ Result<StakeState> read_stake(chain::ChainClient& client, const contracts::Deplo
 }
 
 void add_stake_commands(CLI::App& app, CliContext& context) {
-    CLI::App* group = app.add_subcommand("stake", "Manage the stake that backs a worker's units");
+    CLI::App* group = app.add_subcommand(
+        "stake", "Manage the stake that backs a worker's units, or a verifier's reports");
     group->require_subcommand(1);
     auto options = std::make_shared<StakeOptions>();
     const auto command = [&](const char* name, const char* about, bool signs, auto run) {
@@ -481,6 +497,8 @@ void add_stake_commands(CLI::App& app, CliContext& context) {
         options->keys.add_to(*out, signs);
         if (signs) options->api.add_to(*out, false);
         options->chain.add_to(*out);
+        out->add_flag("--verifier", options->of_verifier,
+                      "The stake that backs a verifier's reports, not a worker's units");
         out->callback([&context, options, run] { context.finish(run(context, *options)); });
         return out;
     };

@@ -33,9 +33,10 @@ struct DeployParams {
 };
 
 /// Deploys token, timelock, escrow, distributor, commitment log, the drand chain's beacons if one
-/// draws, stake and dispute game with all that computes for it, and with the holders of all roles,
-/// through intents named "deploy/...": calling it again after a crash continues where it stopped
-/// and never deploys twice. Returns when all are in blocks.
+/// draws, stakes of workers and verifiers, and the dispute game of each, with all that computes for
+/// them, and with the holders of all roles, through intents named "deploy/...": calling it again
+/// after a crash continues where it stopped and never deploys twice. Returns when all are in
+/// blocks.
 /// @errors kInvalidArgument of check_dispute_params, and for a chain whose prevrandao cannot draw
 /// (chain::check_prevrandao) where no drand chain does; kConflict with the decoded revert,
 /// kTimeout, and as TxManager.

@@ -121,9 +121,12 @@ class Coordinator {
     /// The reveal half, with the recomputed step records; decides the unit. Repeating it returns
     /// the same outcome. @errors as commit_report(), kMismatch (does not open the digest, or
     /// records that do not hash to the report's root), kUnauthenticated (positions are not the
-    /// verifier's), kMalformed.
-    [[nodiscard]] Result<RevealOutcome> reveal_report(const protocol::Report& report,
-                                                      ByteView records);
+    /// verifier's, or `claim` is not), kMalformed, kInvalidArgument (no `claim` where verifiers
+    /// stake on what they report on train units).
+    /// @param claim the verifier's signature over protocol::claim_of().
+    [[nodiscard]] Result<RevealOutcome> reveal_report(
+        const protocol::Report& report, ByteView records,
+        const std::optional<crypto::Signature>& claim = std::nullopt);
     /// Takes the report of the verifier of a prefix's draw. Repeating it succeeds. @errors
     /// kUnauthenticated, kNotFound, kMismatch, kOutOfRange as keep_prefix(); kPermissionDenied (not
     /// the verifier of this draw), kConflict (it reported something else), kTimeout.

@@ -26,6 +26,11 @@ struct Options {
     /// Addresses that may take part, by role; empty: anybody. An address costs nothing, so an open
     /// list of verifiers lets one person hold most draws.
     std::set<Address> workers_allowed, verifiers_allowed;
+    /// Contract with the games about verifiers' reports; zero: the network has none.
+    Address report_game;
+    Amount verifier_stake_min;  ///< that a verifier needs to have active to be drawn; zero: none
+    /// Whether reports on train units are signed for the games about them.
+    [[nodiscard]] bool wants_report_claims() const { return !verifier_stake_min.is_zero(); }
     protocol::StakeRule stake;              ///< that a worker needs to have active for another unit
     Amount price_per_pflop_min;             ///< of work; a job that pays less is not started
     std::int64_t node_live_ms = 30'000;     ///< seen so recently: gets work
@@ -75,6 +80,7 @@ struct Dependencies {
     player::ClaimStore* claims = nullptr;
     /// Runs audits; absent: a thread of the coordinator's own. May run work in run() itself.
     Background* background = nullptr;
+    StakePort* verifier_stake = nullptr;  ///< asked where verifiers need stake
 };
 
 }  // namespace gym::coordinator

@@ -24,4 +24,9 @@ struct DisputeParams : DisputeTerms {
 /// @errors kInvalidArgument naming both values and what to change.
 Status check_dispute_params(const DisputeParams& params);
 
+/// Terms of games about verifiers' reports (docs/adr/0045-verifiers-stake.md). A report comes after
+/// its epoch's root, at most a window later, so these windows and the stake's thaw period are
+/// longer by a window. @pre check_dispute_params.
+[[nodiscard]] DisputeParams report_params(const DisputeParams& units);
+
 }  // namespace gym::game

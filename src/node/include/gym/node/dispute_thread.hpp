@@ -22,7 +22,7 @@ class DisputeThread {
     /// thread. A node with claims to defend starts even if contract and network do not fit: it
     /// keeps asking, plays as soon as the contract is a game, and lasting_failure() says what is
     /// wrong.
-    /// @errors kInvalidArgument: a worker has or needs stake, and there is no dispute_game; the
+    /// @errors kInvalidArgument: the node has or needs stake, and there is no dispute_game; the
     /// address is malformed or holds no such contract; no chain_rpc; kMismatch: the coordinator
     /// works with another chain or game; kIo; kMalformed: a claim on disk is damaged.
     static Result<std::unique_ptr<DisputeThread>> start(const NodeConfig& config,
@@ -38,6 +38,10 @@ class DisputeThread {
     /// must not sign until then. May appear at any time, since the chain may not answer at the
     /// start. Thread-safe. @errors kInvalidArgument, kMismatch as of start().
     [[nodiscard]] virtual Status lasting_failure() const = 0;
+    /// Of a verifier, the contract in which its reports are defended, for which it signs them;
+    /// zero: nowhere. The same as long as there are reports to defend, whatever the coordinator
+    /// says.
+    [[nodiscard]] virtual Address report_game() const = 0;
 };
 
 }  // namespace gym::node

@@ -45,6 +45,11 @@ class Session {
         return disputes_ ? &disputes_->claims() : nullptr;
     }
 
+    /// Where a verifier's reports are defended; zero: nowhere.
+    [[nodiscard]] Address report_game() const {
+        return disputes_ ? disputes_->report_game() : Address();
+    }
+
     /// Runs `work` with heartbeats from a second thread; afterwards tells the coordinator that the
     /// node leaves. @param activity called from that thread, with what it uses alive until `work`
     /// returns. @param last called in between with a connection that no request to stop cuts; may

@@ -28,8 +28,9 @@ enum class Subject : std::uint8_t {
     kTrainUnit = 1,
     kAggregate = 2,  ///< the coordinator's outer step of a round
     kConflict = 3,   ///< two records that cannot both be true: won when it is opened
+    kReport = 4,     ///< a verifier's report on a train unit (gym/protocol/report_claim.hpp)
 };
-/// "train_unit", "aggregate", "conflict".
+/// "train_unit", "aggregate", "conflict", "report".
 [[nodiscard]] std::string_view to_string(Subject subject) noexcept;
 
 /// The round of the held deltas of an aggregate.
@@ -45,7 +46,8 @@ struct Claim {
     Role role = Role::kDefend;
     Subject subject = Subject::kTrainUnit;
     protocol::UnitKey key;
-    game::Evidence evidence;  ///< index and path: of train units only
+    /// Index and path: of train units only. Of a report, what it says in place of a commitment.
+    game::Evidence evidence;
     /// Of a conflict, what contradicts the commitment: another signed commitment, or the record of
     /// the round after it, as openConflict() takes them. Else empty.
     Bytes other;
@@ -71,7 +73,8 @@ struct Claim {
     std::uint64_t epoch_block = 0;  ///< that holds the root of its round; 0: not known
     Digest salt;                    ///< of the challenger's announcement; else zero
 
-    /// Claims with one name are one: a unit, and each conflict about one, has a name of its own.
+    /// Claims with one name are one: a unit, and each conflict or report about one, has a name of
+    /// its own.
     [[nodiscard]] std::string name() const;
     friend bool operator==(const Claim&, const Claim&) = default;
 };

@@ -43,11 +43,23 @@ struct PlayerSetup {
     chain::ChainClient& client;
     chain::TxManager& transactions;  ///< of the node's key: the asserter's, or its defender's
     contracts::DisputeGame contract;
-    crypto::Eip712Domain domain;  ///< of commitments
+    crypto::Eip712Domain domain;  ///< of commitments, or of reports
     ClaimStore& claims;
     UnitSource& units;
     std::function<void(const PlayerEvent&)> on_event;
+    /// Of a game about reports (Subject::kReport): the log that it believes. Zero: the games are
+    /// about all other claims, and the log is the domain's contract.
+    Address log_of_reports{};
+
+    [[nodiscard]] bool plays_reports() const { return !log_of_reports.is_zero(); }
+    [[nodiscard]] Address commitment_log() const {
+        return plays_reports() ? log_of_reports : domain.verifying_contract.value();
+    }
 };
+
+/// The setup of a player of games about reports beside one of games about units.
+/// @param report_game contract of these games.
+[[nodiscard]] PlayerSetup setup_of_reports(const PlayerSetup& units, const Address& report_game);
 
 /// Not thread-safe.
 class Player {

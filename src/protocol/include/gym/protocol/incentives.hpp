@@ -61,6 +61,12 @@ struct VerifierTerms {
     double unit_cost_tokens = 0;  ///< of executing a unit again
     double report_reward_tokens = 0;
     double stake_tokens = 0;  ///< lost when caught
+    /// Of reports on workers' units: lost by one that a game proves false, or by the clock as a
+    /// worker's is. A copy of a right result is no false report.
+    double report_stake_tokens = 0;
+    /// Value of a false report to its author beyond the pay of a unit that one of its own workers
+    /// may have in the place of the accused one's.
+    double false_report_gain_tokens = 0;
     /// Reports that a verifier can expect to be paid for under its present name. 0 where a new name
     /// costs nothing.
     double reports_ahead = 0;

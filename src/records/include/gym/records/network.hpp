@@ -24,9 +24,12 @@ struct NetworkDescription {
     std::string software_version;
     /// Blocks from an epoch's root to the block whose randomness draws the sample.
     std::uint32_t beacon_delay_blocks = 2;
-    Address stake;         ///< contract with the workers' stakes; zero: not given
-    Address dispute_game;  ///< contract whose verdicts the coordinator follows; zero: not given
-    Amount minimum_stake;  ///< what a worker needs for a unit, in wei; zero: nothing
+    Address stake;           ///< contract with the workers' stakes; zero: not given
+    Address dispute_game;    ///< contract whose verdicts the coordinator follows; zero: not given
+    Amount minimum_stake;    ///< what a worker needs for a unit, in wei; zero: nothing
+    Address verifier_stake;  ///< contract with the verifiers' stakes; zero: not given
+    Address report_game;     ///< with the games about their reports; zero: not given
+    Amount minimum_verifier_stake;  ///< what a verifier needs to be drawn, in wei; zero: nothing
     /// Servers of public blobs (docs/PROTOCOL.md, "Blobs by HTTP"): http(s)://host[:port][/path].
     std::vector<std::string> mirrors;
 

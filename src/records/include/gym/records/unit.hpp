@@ -75,6 +75,8 @@ struct ReportCommit {
 struct ReportReveal {
     protocol::Report report;
     Bytes records;  ///< canonical list of the recomputed step records
+    /// Over protocol::claim_of(); absent: the verifier does not stake on it.
+    std::optional<crypto::Signature> claim_signature = std::nullopt;
 };
 
 }  // namespace gym::records

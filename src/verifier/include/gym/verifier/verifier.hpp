@@ -43,6 +43,9 @@ struct VerifierOptions {
     /// Where differing units are filed, to be challenged on chain; nullptr: nowhere. Must outlive
     /// the verifier.
     player::ClaimStore* claims = nullptr;
+    /// The contract with the games about reports, for which reports on train units are signed, and
+    /// filed in `claims` to be defended; zero: they are not signed.
+    Address report_game;
     /// Other nodes to fetch blobs from and to share them with; nullptr: none. Must outlive the
     /// verifier.
     mirror::Swarm* swarm = nullptr;
