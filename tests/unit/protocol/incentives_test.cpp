@@ -84,7 +84,7 @@ TEST(Incentives, TheSampleHoldsInAllConditions) {
         EXPECT_FALSE(one.claim.empty()) << one.id;
         EXPECT_TRUE(ids.insert(one.id).second) << one.id;
     }
-    EXPECT_EQ(ids.size(), 14U);
+    EXPECT_EQ(ids.size(), 15U);
 }
 
 struct Spoiler {
