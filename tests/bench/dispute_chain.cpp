@@ -114,7 +114,7 @@ Bytes DisputeChain::post(const Sides& sides, const Digest& salt, Digest& unit) {
     evidence.path = must(commit::merkle_prove(leaves, facts.slot), "path");
     evidence.record = protocol::unit_record(record, facts.slot);
     const contracts::CommitmentLog log(deployment_.commitment_log);
-    testing::put_round(anvil_, log.address(), record);
+    gym::testing::put_round(anvil_, log.address(), record);
     send(admin_.address(), log.post_epoch({games_, record.job_id, record.round,
                                            commit::merkle_root(leaves), kUnits}));
     unit = must(game::unit_of(domain, evidence.commitment), "unit");

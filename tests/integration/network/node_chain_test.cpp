@@ -63,7 +63,7 @@ class NodeChainTest : public testing::NodeProcess {
         ASSERT_TRUE(done.ok()) << done.error().message;
     }
     void post_round(const protocol::RoundRecord& record) {
-        testing::put_round(anvil_, log_, record);
+        gym::testing::put_round(anvil_, log_, record);
     }
     void post_epoch(const Digest& root, std::uint32_t count) {
         send(contracts::CommitmentLog(log_).post_epoch(

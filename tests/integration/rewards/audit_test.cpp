@@ -52,7 +52,7 @@ class AuditTest : public SettlementFixture {
         const contracts::CommitmentLog log(deployment_.commitment_log);
         const std::string name = std::to_string(epoch);
         const crypto::PrivateKey coordinator = anvil_.funded_key(0);
-        testing::put_round(anvil_, log.address(), job, round.round, round.record_hash);
+        gym::testing::put_round(anvil_, log.address(), job, round.round, round.record_hash);
         execute(coordinator, "epoch:" + name,
                 log.post_epoch({round.epoch, job, round.round, history_.commitments_root(),
                                 history_.commitment_count()}));

@@ -104,7 +104,7 @@ class ExportTest : public testing::MoneyCommandsTest {
         record.tokens_per_step = record.flops_per_step = 1;
         record.slots.push_back({0, testing::address_of(4), kPpm, 1});
         records_[round] = record;
-        put_round(anvil_, deployment_.commitment_log, record);
+        gym::testing::put_round(anvil_, deployment_.commitment_log, record);
     }
     /// The coordinator's commitment to the result of `round`.
     void sign(std::uint64_t round, const Digest& result, const crypto::PrivateKey& key) {
