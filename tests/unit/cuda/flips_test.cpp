@@ -32,7 +32,8 @@ using program::Program;
 using program::SlotId;
 using testing::Rng;
 
-/// Of all kinds together, at least: the usual count, those a unit of test scale, and the most (soak tests).
+/// Of all kinds together, at least: the usual count, those a unit of test scale, and the most (soak
+/// tests).
 constexpr int kFlips = 400, kFlipsOfScale = 100, kFlipsMax = 10'000, kKinds = 9;
 
 struct Input {
