@@ -551,8 +551,8 @@ void backward_part(Device& device, const AttentionBackward& call, Part part) {
 }
 
 template <typename Call>
-void in_parts(const AttentionShape& shape, const Call& call_part) {
-    const int64_t windows = windows_at_once(shape);
+void in_parts(const Device& device, const AttentionShape& shape, const Call& call_part) {
+    const int64_t windows = windows_at_once(shape, device.attention_limits());
     for (int64_t first = 0; first < shape.batch; first += windows) {
         call_part(Part{first, first + windows < shape.batch ? windows : shape.batch - first});
     }
@@ -561,11 +561,11 @@ void in_parts(const AttentionShape& shape, const Call& call_part) {
 }  // namespace
 
 void macro_attention(Device& device, const AttentionForward& call) {
-    in_parts(call.shape, [&](Part part) { forward_part(device, call, part); });
+    in_parts(device, call.shape, [&](Part part) { forward_part(device, call, part); });
 }
 
 void macro_attention_grad(Device& device, const AttentionBackward& call) {
-    in_parts(call.shape, [&](Part part) { backward_part(device, call, part); });
+    in_parts(device, call.shape, [&](Part part) { backward_part(device, call, part); });
 }
 
 }  // namespace gym::kernels::cuda

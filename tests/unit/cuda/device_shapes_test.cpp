@@ -8,6 +8,7 @@
 #include <bit>
 
 #include "device_memory.hpp"
+#include "gym/kernels/cuda/checks.hpp"
 #include "gym/kernels/cuda/column_parts.hpp"
 #include "gym/kernels/cuda/macros.hpp"
 #include "gym/kernels/float_environment.hpp"
@@ -158,6 +159,32 @@ TEST_F(DeviceShapes, AttentionWithinDocuments) {
     for (std::int64_t i = 0; i < kWindows * kTokens; ++i)
         documents.push_back(static_cast<float>(i % kTokens / 37));
     attention({kWindows, kTokens, 2, 6, 0.35355339F, true}, documents);
+}
+
+/// Five windows of two heads in parts of two, two and one, because of memory or of a grid's size.
+TEST_F(DeviceShapes, AttentionInSeveralParts) {
+    constexpr std::int64_t kWindows = 5, kTokens = 20, kHeads = 2;
+    constexpr std::int64_t kWindowBytes = 2 * kHeads * kTokens * kTokens * sizeof(float);
+    constexpr kernels::AttentionShape kShape{kWindows, kTokens, kHeads, 3, 0.35355339F, true};
+    std::vector<float> documents;
+    for (std::int64_t i = 0; i < kWindows * kTokens; ++i)
+        documents.push_back(static_cast<float>(i % kTokens / (5 + i / kTokens)));
+    for (const cuda::AttentionLimits limits :
+         {cuda::AttentionLimits{.scores_bytes = 3 * kWindowBytes - 1},
+          cuda::AttentionLimits{.heads = 3 * kHeads - 1}}) {
+        ASSERT_EQ(cuda::windows_at_once(kShape, limits), 2);
+        device_->set_attention_limits(limits);
+        attention(kShape, documents);
+    }
+    // The gradient computes again what the forward pass left: both have the same parts.
+    cuda::Checks checks(*device_);
+    checks.set_computed_again(true);
+    device_->set_checks(&checks);
+    attention(kShape, {});
+    checks.end_op();
+    checks.settle();
+    device_->set_checks(nullptr);
+    EXPECT_EQ(checks.failure(), "");
 }
 
 TEST_F(DeviceShapes, SumsOfManyBlocks) {

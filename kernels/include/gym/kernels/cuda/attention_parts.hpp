@@ -9,15 +9,17 @@
 
 namespace gym::kernels::cuda {
 
-/// Bytes of the two (T, T) matrices of all heads that are worked on together.
-inline constexpr int64_t kScoresBytesMax = int64_t{1} << 30;
-inline constexpr int64_t kItemsMax = 65535;  // of a grid's z
+/// Of the windows that are worked on together.
+struct AttentionLimits {
+    int64_t scores_bytes = int64_t{1} << 30;  ///< of the two (T, T) matrices of all their heads
+    int64_t heads = 65535;                    ///< of all of them: a grid's z
+};
 
 /// At least one, at most the batch: heads of one window are not divided.
-inline int64_t windows_at_once(const AttentionShape& shape) {
+inline int64_t windows_at_once(const AttentionShape& shape, const AttentionLimits& limits = {}) {
     const int64_t window_bytes =
         2 * shape.heads * shape.context * shape.context * static_cast<int64_t>(sizeof(float));
-    const int64_t fit = std::min(kScoresBytesMax / window_bytes, kItemsMax / shape.heads);
+    const int64_t fit = std::min(limits.scores_bytes / window_bytes, limits.heads / shape.heads);
     return std::clamp<int64_t>(fit, 1, shape.batch);
 }
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "gym/kernels/cuda/attention_parts.hpp"
+
 namespace gym::kernels::cuda {
 
 /// Empty if some device of the machine can run the kernels (compute capability 8.0 or newer), else
@@ -66,6 +68,11 @@ class Device {
     void set_checks(Checks* checks) { checks_ = checks; }
     [[nodiscard]] Checks* checks() const { return checks_; }
 
+    /// Attention of more than this takes one part of its windows after the other. memory_need()
+    /// counts scratch for the default.
+    void set_attention_limits(const AttentionLimits& limits) { attention_limits_ = limits; }
+    [[nodiscard]] const AttentionLimits& attention_limits() const { return attention_limits_; }
+
     /// Empty as long as nothing failed.
     [[nodiscard]] const std::string& error() const { return error_; }
     [[nodiscard]] bool ok() const { return error_.empty(); }
@@ -100,6 +107,7 @@ class Device {
     void* stream_ = nullptr;
     int index_ = 0;
     Checks* checks_ = nullptr;
+    AttentionLimits attention_limits_;
     std::string error_;
 };
 
