@@ -265,8 +265,9 @@ TEST(NamedBlobs, CoverEveryColumnOfTheSchemaThatNamesABlob) {
         "job_funding.job_id", "job_funding.nonce", "job_order.job_id", "job_order.nonce",
         "job_order.spec", "order_state.job_id", "order_state.nonce", "measurement.dataset",
         "measurement.evaluation", "missed_draw.unit_id", "mix_recipe.mix", "mix_recipe.recipe",
-        "model_version.job_id", "node.excluded_unit", "report.unit_id", "round.job_id", "unit.id",
-        "unit.job_id", "unit_commitment.unit_id", "unit_event.unit_id", "unit_records.unit_id",
+        "model_version.job_id", "node.excluded_unit", "report.unit_id", "report_claim.unit_id",
+        "round.job_id", "unit.id", "unit.job_id", "unit_commitment.unit_id", "unit_event.unit_id",
+        "unit_records.unit_id",
         // roots of contents, not of a blob's bytes: each has its blob beside it or is in no store
         "dataset.tokenizer", "dataset_manifest.root", "job.base_state_root",
         "job.evaluate_program_root", "job.init_root", "job.logits_program_root",
