@@ -38,25 +38,32 @@ struct Source {
     }
 };
 
-/// What is added to each digit.
-__device__ inline int32_t offset_of(const Digits& digits) {
-    return digits.block_sums == nullptr ? kDigitOffset : 0;
-}
-
 /// Four digits of each kind, packed.
 struct Packed {
     uint32_t high = 0;
     uint32_t low = 0;
 
-    /// @param offset offset_of() the operand.
-    /// @return the element.
-    __device__ int32_t put(int at, float x, int32_t exponent, int32_t offset) {
+    /// @param sum a's elements are added to it.
+    __device__ void put(int at, float x, int32_t exponent, bool is_a, int32_t& sum) {
         const int32_t q = q14_quantise(x, exponent);
-        high |= (static_cast<uint32_t>(q14_high_digit(q) + offset) & 0xFFu) << (8 * at);
-        low |= (static_cast<uint32_t>(q14_low_digit(q) + offset) & 0xFFu) << (8 * at);
-        return q;
+        if (!is_a) {
+            put_b(at, q);
+            return;
+        }
+        sum += q;
+        high |= (static_cast<uint32_t>(q14_high_digit(q)) & 0xFFu) << (8 * at);
+        low |= (static_cast<uint32_t>(q14_low_digit(q)) & 0xFFu) << (8 * at);
+    }
+    /// kDigitOffset is half of a low digit's range, so it also rounds the high one.
+    __device__ void put_b(int at, int32_t q) {
+        constexpr uint32_t low_digits = (1u << kQ14DigitBits) - 1;
+        const auto sum =
+            static_cast<uint32_t>(q + kDigitOffset * (1 << kQ14DigitBits) + kDigitOffset);
+        high |= (sum >> kQ14DigitBits) << (8 * at);
+        low |= (sum & low_digits) << (8 * at);
     }
 };
+static_assert(2 * kDigitOffset == 1 << kQ14DigitBits);
 
 /// Elements of a vector side by side: one warp for each block of a vector.
 struct QuantiseRows {
@@ -80,17 +87,17 @@ struct QuantiseRows {
         const int64_t row = (item * to.vectors + vector) * to.pitch + begin;
         const int64_t left = to.pitch - begin;
         const int padded = static_cast<int>(left < kBlockLength ? left : kBlockLength);
-        const int32_t offset = offset_of(to);
         int32_t sum = 0;
+        const bool is_a = to.block_sums != nullptr;
         for (int k = kBytesPerWord * lane_index(); k < padded; k += kBytesPerWord * kWarpSize) {
             Packed packed;
             for (int i = 0; i < kBytesPerWord; ++i) {
-                if (k + i < length) sum += packed.put(i, x[k + i], exponent, offset);
+                if (k + i < length) packed.put(i, x[k + i], exponent, is_a, sum);
             }
             *reinterpret_cast<uint32_t*>(to.high + row + k) = packed.high;
             *reinterpret_cast<uint32_t*>(to.low + row + k) = packed.low;
         }
-        if (to.block_sums == nullptr) return;  // the whole grid
+        if (!is_a) return;  // the whole grid
         sum = warp_reduce(sum, Sum());
         if (lane_index() == 0)
             to.block_sums[(item * to.blocks + block) * to.vectors + vector] = sum;
@@ -132,15 +139,15 @@ struct QuantiseColumns {
             to.block_exponents[(item * to.blocks + block) * to.vectors + vector] = exponent;
         }
         const int64_t padded = begin + kBlockLength < to.pitch ? begin + kBlockLength : to.pitch;
-        const int32_t offset = offset_of(to);
         int32_t sum = 0;
+        const bool is_a = to.block_sums != nullptr;
         for (int64_t tile = begin; tile < padded; tile += kTileLength) {
             for (int word = warp; word < kTileWords; word += kWarps) {
                 Packed packed;
                 for (int i = 0; i < kBytesPerWord; ++i) {
                     const int64_t k = tile + word * kBytesPerWord + i;
                     if (inside && k < end)
-                        sum += packed.put(i, x[k * from.element_stride], exponent, offset);
+                        packed.put(i, x[k * from.element_stride], exponent, is_a, sum);
                 }
                 high[lane][word] = packed.high;
                 low[lane][word] = packed.low;
@@ -157,7 +164,7 @@ struct QuantiseColumns {
             }
             __syncthreads();
         }
-        if (to.block_sums == nullptr) return;  // the whole grid
+        if (!is_a) return;  // the whole grid
         sums[warp][lane] = sum;
         __syncthreads();
         if (!inside || warp != 0) return;

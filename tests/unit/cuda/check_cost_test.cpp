@@ -76,7 +76,7 @@ double per_element(Opcode code) {
         case Opcode::kFinishSum:
             return 6;
         case Opcode::kQuantiseI16:
-            return 14;  // with its digits, and their offsets or the sum of a block
+            return 12;  // six of them for signed digits: add, shift, shift, subtract, two masks
         case Opcode::kBlockMax:
         case Opcode::kBlockSum:
             return 1;
@@ -155,6 +155,10 @@ void add_product(const Slot& a, const Slot& b, const Slot& out, const Skipped& s
     count.step += kPerTerm * results * length * skipped.of_length(m, a.dims.back()) + finish;
     // Once more, from the accumulators on; dots, terms and totals are weighted, and results twice.
     count.again += finish;
+    // Quantising, twice: a's elements are also added to their block's sum; b's digits have no sign
+    // and take three operations less (add, shift, one mask).
+    count.step += a_elements - 3 * b_elements;
+    count.again += a_elements - 3 * b_elements;
     count.dots += kPerWeightedDot * (cells + (blocks > 1 ? cells + results : 0));
     count.dots += (kPerWeightedWord + kPerSummedResult) * results;
     count.dots += kPerDigitPair * (a_elements + b_elements);
