@@ -15,7 +15,7 @@ PYTHON = "/usr/bin/python3"
 def run(*command: object, **environment: str) -> str:
     kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     done = subprocess.run(
-        [str(part) for part in command], env=kept | environment, capture_output=True, text=True, timeout=100
+        [str(part) for part in command], env=kept | environment, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr + done.stdout
     return done.stdout
