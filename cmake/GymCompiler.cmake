@@ -42,10 +42,11 @@ if(GYM_SANITIZE)
     add_link_options(-fsanitize=${GYM_SANITIZE})
 endif()
 
-# Test programs have some hundred MB each, most of it debug information of sanitizers: Debian's default linker takes minutes for them.
+# Test programs have some hundred MB each under sanitizers: Debian's default linker takes minutes for them. Programs that
+# users run are linked by the default one, which leaves out libraries that nothing needs in more cases (network_links).
 find_program(GYM_MOLD mold)
 if(GYM_MOLD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12.1)
-    add_link_options(-fuse-ld=mold)
+    set(GYM_TEST_LINK_OPTIONS -fuse-ld=mold)
 endif()
 
 find_program(GYM_CCACHE ccache)
