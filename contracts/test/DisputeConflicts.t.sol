@@ -180,17 +180,12 @@ contract DisputeConflictsTest is OuterPlayer {
         _expectWon(id);
     }
 
-    /// One is kept back until the other one's round is long over: whoever was shown it compares it with the posted one.
+    /// One is kept back until the other one's round is long over: a node that was shown it compares it with the posted one.
     function test_theWindowOfAConflictIsTheAggregates() public {
         _twoAggregates();
         _wait(0, 10 * WINDOW_BLOCKS);
         _postAggregate();
-        uint256 state = more.snapshotState();
-        _wait(0, WINDOW_BLOCKS - ANNOUNCE_BLOCKS);
-        bytes32 id = _announced();
-        this.conflictNow();
-        _expectWon(id);
-        more.revertToState(state);
+        _expectWonInItsLastBlock();
         _wait(0, WINDOW_BLOCKS);
         _announced();
         vm.expectPartialRevert(IDisputeGame.WrongBlock.selector);
@@ -260,12 +255,7 @@ contract DisputeConflictsTest is OuterPlayer {
         _postNext(JOB, ROUND + 1);
         _wait(0, 2 * WINDOW_BLOCKS);
         _log.postEpoch(_epoch + 1, JOB, ROUND + 1, keccak256("epoch"), 1);
-        uint256 state = more.snapshotState();
-        _wait(0, WINDOW_BLOCKS - ANNOUNCE_BLOCKS);
-        bytes32 id = _announced();
-        this.conflictNow();
-        _expectWon(id);
-        more.revertToState(state);
+        _expectWonInItsLastBlock();
         _wait(0, WINDOW_BLOCKS - ANNOUNCE_BLOCKS + 1);
         _announced();
         vm.expectPartialRevert(IDisputeGame.WrongBlock.selector);
@@ -459,6 +449,16 @@ contract DisputeConflictsTest is OuterPlayer {
     function _expectFound(bytes32 id, uint256 field) private {
         vm.expectEmit(address(_game));
         emit IDisputeGame.FaultFound(id, _unit, IDisputeGame.openConflict.selector, field, 0, 0);
+    }
+
+    /// As if only in the last block of the window that begins now: the state of before comes back.
+    function _expectWonInItsLastBlock() private {
+        uint256 state = more.snapshotState();
+        _wait(0, WINDOW_BLOCKS - ANNOUNCE_BLOCKS);
+        bytes32 id = _announced();
+        this.conflictNow();
+        _expectWon(id);
+        more.revertToState(state);
     }
 
     function _expectWon(bytes32 id) private view {

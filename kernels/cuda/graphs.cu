@@ -76,7 +76,7 @@ cudaError_t Graphs::flush() {
     drop_noted();
     const cudaError_t error =
         segment.graph != nullptr ? cudaGraphLaunch(segment.graph, stream_) : start_all(segment);
-    // What fails for the commands, too, is no fault of graphs.
+    // If the commands fail as well, graphs are not the cause.
     if (refused != cudaSuccess && error == cudaSuccess)
         refused_because_ = cudaGetErrorString(refused);
     return error;
@@ -101,7 +101,7 @@ cudaError_t Graphs::capture(Segment& segment) const {
     if (error == cudaSuccess) {
         error = start_all(segment);
         cudaGraph_t graph = nullptr;
-        // Whatever happened, or the stream goes on capturing.
+        // In any case: the stream captures until then.
         const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);
         if (error == cudaSuccess) error = ended;
         if (error == cudaSuccess) error = cudaGraphInstantiate(&segment.graph, graph, 0);

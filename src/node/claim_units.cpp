@@ -76,10 +76,8 @@ class ClaimUnits final : public player::UnitSource {
                                                   std::to_string(claim.key.slot) +
                                                   ": there is no unit to run");
         GYM_TRY(execution::TrainInputs inputs, loader_.load_train(record, *slot, inputs_of(claim)));
-        return player::make_train_run(
-            execution::unit_spec(record, *slot),
-            {std::move(inputs.program), std::move(inputs.dataset), std::move(inputs.base)},
-            options_);
+        return player::make_train_run(execution::unit_spec(record, *slot), std::move(inputs),
+                                      options_);
     }
 
     Result<std::unique_ptr<player::UnitRun>> run_aggregate(const player::Claim& claim) {

@@ -120,7 +120,7 @@ Result<std::optional<contracts::CommitmentLog::Epoch>> DisputeClient::epoch_of(
 
 Result<std::optional<std::uint64_t>> DisputeClient::aggregate_block(const Digest& job_id,
                                                                     std::uint64_t round) {
-    const contracts::CommitmentLog log(setup_.domain.verifying_contract.value());
+    const contracts::CommitmentLog log(setup_.commitment_log());
     GYM_TRY(const auto posted, log.aggregate_of(setup_.client, job_id, round));
     if (posted.unit.is_zero()) return std::optional<std::uint64_t>();
     return std::optional(posted.block_number);

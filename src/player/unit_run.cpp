@@ -10,7 +10,7 @@ namespace {
 
 class TrainRun final : public UnitRun {
   public:
-    TrainRun(const engine::UnitSpec& spec, TrainInputs inputs)
+    TrainRun(const engine::UnitSpec& spec, execution::TrainInputs inputs)
         : spec_(spec), inputs_(std::move(inputs)) {}
 
     Status prepare(const game::RerunWorkOptions& options) {
@@ -23,7 +23,7 @@ class TrainRun final : public UnitRun {
 
   private:
     const engine::UnitSpec spec_;
-    const TrainInputs inputs_;
+    const execution::TrainInputs inputs_;
     std::unique_ptr<game::RerunWork> work_;
     std::unique_ptr<game::Strategy> strategy_;
 };
@@ -74,7 +74,8 @@ bool same_run(const Claim& a, const Claim& b) {
 
 }  // namespace
 
-Result<std::unique_ptr<UnitRun>> make_train_run(const engine::UnitSpec& spec, TrainInputs inputs,
+Result<std::unique_ptr<UnitRun>> make_train_run(const engine::UnitSpec& spec,
+                                                execution::TrainInputs inputs,
                                                 const game::RerunWorkOptions& options) {
     auto run = std::make_unique<TrainRun>(spec, std::move(inputs));
     GYM_CHECK(run->prepare(options));

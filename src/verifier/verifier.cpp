@@ -152,7 +152,7 @@ Status VerifierImpl::drop(const records::VerifyTask& task, const PendingReport& 
 }
 
 /// The signature on which the verifier stakes. What it stands for is filed before anybody sees it,
-/// or whoever opened a game about it at once would win it by the clock.
+/// or a game that is opened about it at once would be lost by the clock.
 Result<std::optional<crypto::Signature>> VerifierImpl::stand_for(const records::VerifyTask& task,
                                                                  const protocol::Report& report) {
     using Signed = std::optional<crypto::Signature>;

@@ -8,8 +8,8 @@ import {RoundRecords, SlotTerms} from "./RoundRecords.sol";
 
 /// @title Openings of games about verifiers' reports
 /// @notice The rules of a DisputeGame whose asserters are verifiers (docs/adr/0045-verifiers-stake.md). A report says what a worker's
-/// unit gives, in the words of a commitment, signed for the game that calls instead of the log. It is in no tree: whoever signed
-/// stands for it. How the game goes on is no different. Stateless but for the log that it believes.
+/// unit gives, in the words of a commitment, signed for the game that calls instead of the log. It is in no tree: its signer
+/// stands for it. All later moves are those of games about units. Stateless but for the log that it believes.
 contract ReportRules {
     using Commitments for Commitment;
     using RoundRecords for bytes;
@@ -27,6 +27,12 @@ contract ReportRules {
     error InNoTree();
     /// @notice Such moves are not about reports.
     error NotAboutReports();
+
+    /// A report has no place in a tree to show.
+    modifier inNoTree(uint32 index, bytes32[] calldata path) {
+        if (index != 0 || path.length != 0) revert InNoTree();
+        _;
+    }
 
     /// @notice Fixes the log. @param log CommitmentLog. @param windowBlocks Blocks after an epoch's root in which games are opened: longer
     /// than those in which its units are, since a report comes after the root.
@@ -52,8 +58,7 @@ contract ReportRules {
         uint32 index,
         bytes32[] calldata path,
         bytes32
-    ) external view returns (OpeningResult memory) {
-        if (index != 0 || path.length != 0) revert InNoTree();
+    ) external view inNoTree(index, path) returns (OpeningResult memory) {
         return _begin(report, record, slot, false);
     }
 
@@ -65,8 +70,7 @@ contract ReportRules {
         uint32 index,
         bytes32[] calldata path,
         bytes32
-    ) external view returns (OpeningResult memory) {
-        if (index != 0 || path.length != 0) revert InNoTree();
+    ) external view inNoTree(index, path) returns (OpeningResult memory) {
         if (!record.takesLate()) revert TakesNoLate();
         return _begin(report, record, slot, true);
     }

@@ -23,6 +23,7 @@ import {DisputeProgram} from "./DisputeProgram.sol";
 import {DisputeRunner, Fault, StepRun, Wrong} from "./DisputeRunner.sol";
 import {DisputeRuns} from "./DisputeRuns.sol";
 import {DisputeTrees, Tensor} from "./DisputeTrees.sol";
+import {Heads} from "./Heads.sol";
 import {OneStepFixture} from "./OneStepFixture.sol";
 import {Slots} from "./Slots.sol";
 
@@ -316,17 +317,7 @@ abstract contract DisputeFixture is OneStepFixture {
         view
         returns (bytes32)
     {
-        bytes32 domain = keccak256(
-            abi.encode(
-                keccak256(
-                    "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
-                ),
-                keccak256("Gym"),
-                keccak256("1"),
-                block.chainid,
-                _signedFor()
-            )
-        );
+        bytes32 domain = Heads.domain(_signedFor());
         bytes memory first = abi.encode(
             keccak256(
                 "UnitCommitment(uint8 kind,bytes32 roundRecord,uint32 slot,uint32 attempt,bytes32 recordsRoot,bytes32 finalStateRoot,uint16 deltaCodec,bytes32 deltaRoot,uint32 steps,uint64 tokens,uint64 flops)"

@@ -71,8 +71,9 @@ library Heads {
         return abi.encodePacked(front, back, r, s, v);
     }
 
-    function digest(address log, Made memory m) internal view returns (bytes32) {
-        bytes32 domain = keccak256(
+    /// EIP-712 domain separator of what is signed for a contract.
+    function domain(address signedFor) internal view returns (bytes32) {
+        return keccak256(
             abi.encode(
                 keccak256(
                     "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
@@ -80,16 +81,20 @@ library Heads {
                 keccak256("Gym"),
                 keccak256("1"),
                 block.chainid,
-                log
+                signedFor
             )
         );
+    }
+
+    function digest(address log, Made memory m) internal view returns (bytes32) {
         bytes32 commitment = keccak256(
             "UnitCommitment(uint8 kind,bytes32 roundRecord,uint32 slot,uint32 attempt,bytes32 recordsRoot,bytes32 finalStateRoot,uint16 deltaCodec,bytes32 deltaRoot,uint32 steps,uint64 tokens,uint64 flops)"
         );
         bytes memory front =
             abi.encode(commitment, m.kind, m.roundRecord, m.slot, uint256(0), m.roundRecord);
         bytes memory back = abi.encode(m.base, uint256(0), m.momentum, 1, uint256(0), uint256(0));
-        return
-            keccak256(abi.encodePacked(hex"1901", domain, keccak256(abi.encodePacked(front, back))));
+        return keccak256(
+            abi.encodePacked(hex"1901", domain(log), keccak256(abi.encodePacked(front, back)))
+        );
     }
 }

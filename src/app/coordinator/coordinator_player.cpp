@@ -12,7 +12,7 @@
 #include "gym/contracts/dispute_game.hpp"
 #include "gym/contracts/gym_token.hpp"
 #include "gym/contracts/stake.hpp"
-#include "gym/coordinator/adapters/aggregate_units.hpp"
+#include "gym/coordinator/adapters/coordinator_units.hpp"
 #include "gym/protocol/commitment.hpp"
 
 namespace gym::app {
@@ -30,7 +30,7 @@ Result<std::unique_ptr<CoordinatorPlayer>> CoordinatorPlayer::open(
     options.spill.folder = file.disputes_folder;
     const std::stop_source stop;
     options.cancel = stop.get_token();
-    out->units_ = coordinator::make_aggregate_units(blobs, domain, std::move(options));
+    out->units_ = coordinator::make_coordinator_units(blobs, domain, std::move(options));
     const player::PlayerSetup setup{
         client, transactions,  contracts::DisputeGame(deployment.dispute_game),
         domain, *out->claims_, *out->units_,

@@ -25,7 +25,8 @@ using Stakes = std::map<Address, Amount>;
 /// those of the last one may be. @errors as StakePort.
 Status look_at_verifiers(const Context& context);
 
-/// As stake_missing() of a verifier, who needs the same for every unit.
+/// What a verifier's stake lacks, as stake_missing() says it of a worker: the same for every unit.
+/// Empty: nothing.
 [[nodiscard]] std::string verifier_stake_missing(const Context& context, const Address& verifier);
 
 }  // namespace gym::coordinator

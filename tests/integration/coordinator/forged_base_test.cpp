@@ -16,7 +16,8 @@ using registry::RoundState;
 class ForgedBase : public CoordinatorProcess {
   protected:
     void change(registry::JobTerms& terms) const override { terms.rounds = 2; }
-    /// Whatever the coordinator stores as the next base state, the registry has another root.
+    /// The registry keeps another root in the place of the next base state that the coordinator
+    /// stores.
     void forge() {
         const auto forged = database_.owner().transact([](db::Transaction& tx) -> Status {
             GYM_CHECK(

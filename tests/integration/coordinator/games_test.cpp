@@ -142,7 +142,7 @@ TEST_F(CoordinatorGames, AnAggregateWaitsForItsWindowAndItsGamesAsWell) {
     EXPECT_EQ(world.job(job).status, registry::JobStatus::kRunning);
 }
 
-/// Whatever is over of its round: its own window begins with the record that names it.
+/// Even if its round's window is over: its own window begins with the record that names it.
 TEST_F(CoordinatorGames, AnAggregateThatIsNotOnChainIsNotFinal) {
     commit(honest);
     commit(other);

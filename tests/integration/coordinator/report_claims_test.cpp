@@ -53,7 +53,7 @@ TEST_F(ReportClaims, AFalseReportIsLeftToAGame) {
         EXPECT_NE(claim->epoch_block, 0U);
     }
     EXPECT_EQ(world.unit(unit).reason_code, "false_report");
-    // Once each, whatever happens.
+    // Once each, also after a restart.
     for (const auto& claim : claims)
         ASSERT_TRUE(world.claims->remove(*claim).ok());
     world.restart();

@@ -246,7 +246,7 @@ TEST_F(KeptBack, ASecondAggregateIsAFaultHoweverLateItIsNamed) {
     expect_lost_by_opening(game::kEquivocationField);
 }
 
-/// Games can be opened as long: whoever forgot its claim would lose them by the clock.
+/// Games can be opened as long: a player without its claim would lose them by the clock.
 TEST_F(KeptBack, AClaimIsKeptUntilTheWindowBehindThePostIsOver) {
     commit();
     mine_window();

@@ -104,8 +104,8 @@ bool Distributor::is_valid(const Root& root, const payouts::PayoutTree& tree,
     return folded.hash == root.hash && sum_fits;
 }
 
-/// demandLeaf() by every earner of the active root; showLeaf() by whoever has the tree, with no
-/// less than the earner has (RewardsDistributorDemands.t.sol).
+/// demandLeaf() by every earner of the active root; showLeaf() by a party that has the tree, with
+/// no less than the earner has (RewardsDistributorDemands.t.sol).
 bool Distributor::answers_demands(const payouts::PayoutTree& tree) const {
     for (const payouts::Payout& before : active_.leaves) {
         const auto now = tree.cumulative_of(before.earner);

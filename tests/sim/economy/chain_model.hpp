@@ -56,7 +56,7 @@ class Distributor {
     struct Root {
         Digest hash;
         Wei total = 0;
-        /// Known to all if the file was published, else to whoever posted it.
+        /// Known to all if the file was published, else to its poster alone.
         std::vector<payouts::Payout> leaves;
         bool published = true;
     };

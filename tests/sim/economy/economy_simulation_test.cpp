@@ -1,4 +1,4 @@
-// Whoever may deviate, with everything that docs/SECURITY.md lists for it, against honest others.
+// Each party with every deviation that docs/SECURITY.md lists for it, against honest others.
 #include <gtest/gtest.h>
 
 #include <iomanip>

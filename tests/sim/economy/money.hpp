@@ -41,12 +41,12 @@ inline constexpr Wei kToken = static_cast<Wei>(kGwei) * kGwei;
     return amount * static_cast<Wei>(ppm) / 1'000'000;
 }
 
-/// Who has money. Contracts hold other people's; kOutside is where costs of work and gas go.
+/// The holders of money. Contracts hold other people's; kOutside is where costs of work and gas go.
 enum class Account : std::uint8_t {
     kOwner,       ///< a job owner
     kVictim,      ///< another one
     kWorker,      ///< the worker that is under test, or its accomplice's
-    kAccomplice,  ///< whoever helps the deviating party
+    kAccomplice,  ///< helps the deviating party
     kPeerA,       ///< honest workers
     kPeerB,
     kVerifier,     ///< the verifier that is under test

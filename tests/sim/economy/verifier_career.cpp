@@ -78,7 +78,7 @@ class Career {
 
     /// A right unit that the beacon has drawn for this verifier.
     void unit() {
-        // The same chances for every arm, whatever it does with them.
+        // The same chances for every arm.
         const bool audited = dice_.ppm(net_.params.verifier.audit_ppm);
         const bool trusted = dice_.ppm(700'000);
         const bool tenth = dice_.ppm(100'000);

@@ -194,12 +194,12 @@ bool WorkSeason::worker_caught() const {
     return std::any_of(units_.begin(), units_.end(), [](const Unit& unit) { return unit.found; });
 }
 
-/// A fault that was found is played on chain; whatever is not final is void.
+/// A fault that was found is played on chain, and all that is not final is void.
 void WorkSeason::punish_worker() {
     const bool rejected = std::any_of(units_.begin(), units_.end(), [](const Unit& unit) {
         return unit.status.state == UnitState::kRejected;
     });
-    // Verifiers play whatever the coordinator says of the unit.
+    // Verifiers play even if the coordinator calls the unit right.
     if (worker_caught()) {
         const bool proof = plan_.answers || plan_.signs_twice;
         const bool played = worker_stake_ >= net_.bond;

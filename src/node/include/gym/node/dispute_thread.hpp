@@ -39,8 +39,8 @@ class DisputeThread {
     /// start. Thread-safe. @errors kInvalidArgument, kMismatch as of start().
     [[nodiscard]] virtual Status lasting_failure() const = 0;
     /// Of a verifier, the contract in which its reports are defended, for which it signs them;
-    /// zero: nowhere. The same as long as there are reports to defend, whatever the coordinator
-    /// says.
+    /// zero: nowhere. It stays the same as long as there are reports to defend, even if the
+    /// coordinator names another one.
     [[nodiscard]] virtual Address report_game() const = 0;
 };
 

@@ -2,12 +2,12 @@
 
 #include <memory>
 
-#include "gym/blob/dataset.hpp"
 #include "gym/common/function_ref.hpp"
 #include "gym/common/result.hpp"
 #include "gym/crypto/eip712.hpp"
 #include "gym/engine/state.hpp"
 #include "gym/engine/unit.hpp"
+#include "gym/execution/run.hpp"
 #include "gym/game/rerun_outer.hpp"
 #include "gym/game/strategy.hpp"
 #include "gym/player/claim.hpp"
@@ -24,16 +24,10 @@ class UnitRun {
     virtual game::Strategy& strategy() = 0;
 };
 
-/// Decoded inputs of a train unit.
-struct TrainInputs {
-    std::shared_ptr<const program::Program> program;
-    std::shared_ptr<const blob::Dataset> dataset;
-    engine::State base;
-};
-
 /// Prepares the run of a claim's train unit. @errors those of game::RerunWork::create.
 [[nodiscard]] Result<std::unique_ptr<UnitRun>> make_train_run(
-    const engine::UnitSpec& spec, TrainInputs inputs, const game::RerunWorkOptions& options);
+    const engine::UnitSpec& spec, execution::TrainInputs inputs,
+    const game::RerunWorkOptions& options);
 
 /// The inputs of an aggregate, besides its deltas.
 struct AggregateInputs {

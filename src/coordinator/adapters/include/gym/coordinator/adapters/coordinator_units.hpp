@@ -12,7 +12,7 @@ namespace gym::coordinator {
 /// Makes the coordinator's aggregates again for the games about them, and train units for those
 /// about false reports, with inputs from its blob store. The latest one is kept. Not thread-safe.
 /// @param blobs outlives the source. @param domain of commitments.
-[[nodiscard]] std::unique_ptr<player::UnitSource> make_aggregate_units(
+[[nodiscard]] std::unique_ptr<player::UnitSource> make_coordinator_units(
     const blob::BlobStore& blobs, const crypto::Eip712Domain& domain,
     game::RerunWorkOptions options);
 

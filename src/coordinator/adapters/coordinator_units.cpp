@@ -1,4 +1,4 @@
-#include "gym/coordinator/adapters/aggregate_units.hpp"
+#include "gym/coordinator/adapters/coordinator_units.hpp"
 
 #include <utility>
 
@@ -76,9 +76,9 @@ class CoordinatorUnits final : public player::UnitSource {
 
 }  // namespace
 
-std::unique_ptr<player::UnitSource> make_aggregate_units(const blob::BlobStore& blobs,
-                                                         const crypto::Eip712Domain& domain,
-                                                         game::RerunWorkOptions options) {
+std::unique_ptr<player::UnitSource> make_coordinator_units(const blob::BlobStore& blobs,
+                                                           const crypto::Eip712Domain& domain,
+                                                           game::RerunWorkOptions options) {
     return std::make_unique<CoordinatorUnits>(blobs, domain, std::move(options));
 }
 
