@@ -9,30 +9,14 @@
 #include "gym/mirror/blob_handler.hpp"
 #include "gym/mirror/pull_through.hpp"
 #include "gym/rpc/delta_upload.hpp"
+#include "reserved_port.hpp"
 
 namespace gym::testing {
-
-inline std::uint16_t free_port() {
-    // A server that is stopped again leaves its port.
-    class Nothing final : public mirror::BlobSource {
-        Result<std::shared_ptr<const blob::PieceList>> pieces(const Digest&,
-                                                              const mirror::Asker&) override {
-            return fail(ErrorCode::kNotFound, "nothing");
-        }
-        Result<std::shared_ptr<const blob::BlobReader>> open(const Digest&,
-                                                             const mirror::Asker&) override {
-            return fail(ErrorCode::kNotFound, "nothing");
-        }
-    } nothing;
-    mirror::BlobHandler handler(nothing);
-    return http_server::Server::start({}, handler).value()->port();
-}
 
 class MirroredRound : public PeersTest {
   protected:
     std::string more_config() override {
-        return "blob_server:\n  port: " + std::to_string(blob_port_) + "\nmirrors: " + mirrors() +
-               "\n";
+        return "blob_server:\n  port: " + blob_port_.text() + "\nmirrors: " + mirrors() + "\n";
     }
     /// Another text for each unit, so that deltas differ.
     [[nodiscard]] Bytes words() const override {
@@ -43,11 +27,9 @@ class MirroredRound : public PeersTest {
     }
     [[nodiscard]] virtual std::string mirrors() const { return "[\"" + mirror_url() + "\"]"; }
     [[nodiscard]] std::string mirror_url() const {
-        return "http://127.0.0.1:" + std::to_string(mirror_port_);
+        return "http://127.0.0.1:" + mirror_port_.text();
     }
-    [[nodiscard]] std::string blob_url() const {
-        return "http://127.0.0.1:" + std::to_string(blob_port_);
-    }
+    [[nodiscard]] std::string blob_url() const { return "http://127.0.0.1:" + blob_port_.text(); }
     void start_mirror() {
         mirror::PullOptions options;
         options.folder = folder() / "mirror";
@@ -55,7 +37,7 @@ class MirroredRound : public PeersTest {
         pull_ = mirror::PullThrough::open(options, {}).value();
         handler_ = std::make_unique<mirror::BlobHandler>(*pull_);
         http_server::ServerOptions listen;
-        listen.port = mirror_port_;
+        listen.port = mirror_port_.number();
         listen.threads = 16;
         server_ = http_server::Server::start(listen, *handler_).value();
     }
@@ -97,8 +79,8 @@ class MirroredRound : public PeersTest {
         return std::move(blob).value().take();
     }
 
-    const std::uint16_t blob_port_ = free_port();
-    const std::uint16_t mirror_port_ = free_port();
+    const ReservedPort blob_port_;
+    const ReservedPort mirror_port_;
     std::unique_ptr<mirror::PullThrough> pull_;
     std::unique_ptr<mirror::BlobHandler> handler_;
     std::unique_ptr<http_server::Server> server_;
@@ -112,7 +94,7 @@ class MirrorPrograms : public MirroredRound {
         return "[\"" + url_of(0) + "\", \"" + url_of(1) + "\"]";
     }
     [[nodiscard]] std::string url_of(std::size_t i) const {
-        return "http://127.0.0.1:" + std::to_string(ports_[i]);
+        return "http://127.0.0.1:" + ports_[i].text();
     }
     void start_mirrors() {
         for (std::size_t i = 0; i < ports_.size(); ++i)
@@ -124,7 +106,7 @@ class MirrorPrograms : public MirroredRound {
         std::filesystem::remove(port_file);
         write(name + ".yaml",
               "origins: [\"" + origin_url() + "\"]\nlisten:\n  address: 127.0.0.1\n  port: " +
-                  std::to_string(ports_[i]) + "\n  port_file: " + port_file.string() +
+                  ports_[i].text() + "\n  port_file: " + port_file.string() +
                   "\nfolder: " + (folder() / name).string() + "\n" + more_of_mirror(i),
               0644);
         SubprocessOptions options;
@@ -160,7 +142,7 @@ class MirrorPrograms : public MirroredRound {
         return sent / (sent + by_mirrors);
     }
 
-    const std::array<std::uint16_t, 2> ports_{free_port(), free_port()};
+    const std::array<ReservedPort, 2> ports_;
     std::array<std::optional<Subprocess>, 2> programs_;
 };
 

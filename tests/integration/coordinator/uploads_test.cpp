@@ -14,7 +14,7 @@ class UploadPrograms : public MirrorPrograms {
   protected:
     [[nodiscard]] std::uint32_t width() const override { return 192; }
     std::string more_config() override {
-        return "rounds: false\nblob_server:\n  port: " + std::to_string(calls_port_) +
+        return "rounds: false\nblob_server:\n  port: " + calls_port_.text() +
                "\nmirrors: " + mirrors() + "\n";
     }
     std::string more_of_mirror(std::size_t i) override {
@@ -27,11 +27,11 @@ class UploadPrograms : public MirrorPrograms {
         log_ = deployed.commitment_log;
     }
     void begin(std::uint32_t workers) {
-        write("rounds.yaml",
-              config(database_.config_as("gym_coordinator"), "rounds-",
-                     "blob_server:\n  port: " + std::to_string(blob_port_) +
-                         "\nmirrors: " + mirrors() + "\n"),
-              0644);
+        write(
+            "rounds.yaml",
+            config(database_.config_as("gym_coordinator"), "rounds-",
+                   "blob_server:\n  port: " + blob_port_.text() + "\nmirrors: " + mirrors() + "\n"),
+            0644);
         start_rounds();
         ASSERT_NO_FATAL_FAILURE(start_with(workers));
         set_visibility("job", "public");
@@ -109,9 +109,7 @@ class UploadPrograms : public MirrorPrograms {
         auto blobs = vault::SealedStore::open(folder() / "blobs", std::filesystem::path()).value();
         return blobs.load(root).ok();
     }
-    [[nodiscard]] std::string calls_url() const {
-        return "http://127.0.0.1:" + std::to_string(calls_port_);
-    }
+    [[nodiscard]] std::string calls_url() const { return "http://127.0.0.1:" + calls_port_.text(); }
     /// Of the coordinator that nodes call, both ways, messages included.
     [[nodiscard]] std::uint64_t of_calls() const {
         std::uint64_t out = 0;
@@ -134,7 +132,7 @@ class UploadPrograms : public MirrorPrograms {
         return out;
     }
 
-    const std::uint16_t calls_port_ = free_port();
+    const ReservedPort calls_port_;
     Address log_;
     std::optional<Subprocess> rounds_;
 };

@@ -12,9 +12,9 @@ class TorrentNodes : public TorrentNetwork {};
 TEST_F(TorrentNodes, AProgramThatIsNotOursFollowsTheTorrentOfAMirror) {
     const Digest root = put(6 * kMiB + 12'345, 1);
     BlobSite origin(store_);
-    const std::uint16_t port = free_port();
-    MirrorProcess mirror(origin.url(), "self: \"http://127.0.0.1:" + std::to_string(port) + "\"\n",
-                         port);
+    const ReservedPort port;
+    MirrorProcess mirror(origin.url(), "self: \"http://127.0.0.1:" + port.text() + "\"\n",
+                         port.number());
     const Bytes file = torrent_of(mirror.url(), root);
     const auto metainfo = torrent::Metainfo::decode(root, content_.size(), file);
     ASSERT_TRUE(metainfo.ok()) << metainfo.error().message;
@@ -31,7 +31,7 @@ TEST_F(TorrentNodes, AProgramThatIsNotOursFollowsTheTorrentOfAMirror) {
     EXPECT_EQ(first.log().find("done " + std::to_string(content_.size()) + " 0"), std::string::npos)
         << "the first one had nobody but the web seed: " << first.log();
     // A node of Gym gets it from the two, and sends it to others.
-    SlowLine line(port, 200'000);
+    SlowLine line(port.number(), 200'000);
     TorrentNode node(line.url());
     const auto got = node.fetch(root);
     ASSERT_TRUE(got.ok()) << got.error().message;

@@ -23,6 +23,7 @@
 #include "gym/torrent/swarm.hpp"
 #include "local_coordinator.hpp"
 #include "memory_handler.hpp"
+#include "reserved_port.hpp"
 #include "slow_line.hpp"
 #include "temporary_folder.hpp"
 #include "tiny_job.hpp"
@@ -42,18 +43,6 @@ inline bool within(std::chrono::seconds most, const std::function<bool()>& holds
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     return true;
-}
-
-/// A port that was free a moment ago.
-inline std::uint16_t free_port() {
-    const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    EXPECT_EQ(::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
-    return ntohs(address.sin_port);
 }
 
 /// `gym mirror` as a process.
