@@ -23,5 +23,7 @@ esac
 mkdir -p build
 echo "build: configuring (build/configure.log)"
 cmake --preset release "${options[@]}" >build/configure.log 2>&1 || { cat build/configure.log >&2; exit 1; }
+# A machine with a GPU and without a suitable nvcc is told here, not when its node registers.
+sed -n 's/^-- CUDA kernels: /build: CUDA kernels: /p' build/configure.log
 echo "build: compiling ${targets[*]} with $jobs jobs"
 cmake --build --preset release --parallel "$jobs" --target "${targets[@]}"

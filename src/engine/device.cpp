@@ -46,10 +46,10 @@ CudaDevices list_cuda() {
 }
 
 Result<std::string> cuda_model(int) {
-    return fail(
-        ErrorCode::kInvalidArgument,
-        "this build computes on the CPU only: leave --device out; one with CUDA kernels comes from "
-        "`cmake --preset cuda`");
+    return fail(ErrorCode::kInvalidArgument,
+                "this build computes on the CPU only: leave --device out, or install NVIDIA's CUDA "
+                "Toolkit 12.0 "
+                "or newer and run `make build` again");
 }
 Status check_cuda(int index) {
     return cuda_model(index).error();

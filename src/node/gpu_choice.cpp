@@ -76,7 +76,8 @@ Error no_gpu(const Gpus& gpus, const std::string& wanted) {
         return fail(ErrorCode::kInvalidArgument,
                     none + "this gym is built without CUDA" +
                         (driver.empty() ? "" : " (the driver shows " + driver + ")") +
-                        "; build it where nvcc is installed (`cmake --preset cuda`)" + otherwise);
+                        "; install NVIDIA's CUDA Toolkit 12.0 or newer and run `make build` again" +
+                        otherwise);
     return fail(ErrorCode::kInvalidArgument, none + "the CUDA driver shows no device (" +
                                                  gpus.cuda.none_because +
                                                  "); install NVIDIA's driver" + otherwise);
