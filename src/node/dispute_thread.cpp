@@ -134,7 +134,7 @@ class DisputeThreadImpl final : public DisputeThread {
 
     game::RerunWorkOptions rerun_options(const NodeConfig& config) {
         game::RerunWorkOptions options;
-        options.engine = config.engine();
+        options.engine = config.games_engine();
         options.spill.folder = config.data_dir;
         options.cancel = stop_.get_token();
         return options;

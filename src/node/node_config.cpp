@@ -142,6 +142,11 @@ engine::EngineOptions NodeConfig::engine() const {
     return {threads_used(), isa, by_default ? kCpuMemoryBytes : memory_bytes, device};
 }
 
+engine::EngineOptions NodeConfig::games_engine() const {
+    // `memory` of a GPU says nothing about the host, so its limit is what is free there.
+    return {threads_used(), isa, device == "cpu" ? engine().memory_bytes_max : 0, "cpu"};
+}
+
 rpc::ClientConfig NodeConfig::client(const std::stop_token& stop) const {
     rpc::ClientConfig client;
     client.target = coordinator;

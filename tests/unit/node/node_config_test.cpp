@@ -36,6 +36,22 @@ TEST_F(NodeConfigTest, ReadsEveryKey) {
     EXPECT_EQ(config->client({}).tls_ca_file, "system");
 }
 
+TEST_F(NodeConfigTest, GamesDoNotShareTheGpu) {
+    const auto gpu = load("device: cuda:1\nmemory: 512MB\nthreads: 3\nisa: scalar\n");
+    ASSERT_TRUE(gpu.ok()) << gpu.error().message;
+    EXPECT_EQ(gpu->engine().device, "cuda:1");
+    EXPECT_EQ(gpu->engine().memory_bytes_max, 512ULL << 20);
+    const engine::EngineOptions games = gpu->games_engine();
+    EXPECT_EQ(games.device, "cpu");
+    EXPECT_EQ(games.memory_bytes_max, 0U) << "`memory` is the GPU's; of the host, what is free";
+    EXPECT_EQ(games.threads, 3U);
+    EXPECT_EQ(games.isa, "scalar");
+    const auto cpu = load("memory: 512MB\n");
+    ASSERT_TRUE(cpu.ok());
+    EXPECT_EQ(cpu->games_engine().device, "cpu");
+    EXPECT_EQ(cpu->games_engine().memory_bytes_max, 512ULL << 20);
+}
+
 TEST_F(NodeConfigTest, AnUnknownKeyOrABadValueIsNamed) {
     const auto unknown = load("coordinater: 127.0.0.1:9\n");
     ASSERT_FALSE(unknown.ok());

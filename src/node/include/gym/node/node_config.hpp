@@ -46,6 +46,10 @@ struct NodeConfig {
     [[nodiscard]] std::filesystem::path keystore_path() const;
     [[nodiscard]] unsigned threads_used() const;
     [[nodiscard]] engine::EngineOptions engine() const;
+    /// Of games, which run units again beside the node's own work: always on the CPU, with the same
+    /// bits. A second engine on the GPU would find no memory there until that work ends, and games
+    /// have clocks.
+    [[nodiscard]] engine::EngineOptions games_engine() const;
     [[nodiscard]] rpc::ClientConfig client(const std::stop_token& stop) const;
 };
 
