@@ -2126,6 +2126,7 @@ CREATE TABLE registry.job (
     delta_norm_factor double precision,
     overlap smallint DEFAULT 0 NOT NULL,
     subtract boolean DEFAULT false NOT NULL,
+    worker_gpu_memory_bytes registry.counter,
     CONSTRAINT job_allowed CHECK (((cardinality(allowed) <= 1000) AND (((visibility)::text = 'allow-list'::text) OR (allowed = '{}'::registry.address[])))),
     CONSTRAINT job_challenge_ms_check CHECK ((challenge_ms > 0)),
     CONSTRAINT job_check CHECK (((workers_min >= 1) AND (workers_min <= slots_max))),

@@ -56,8 +56,10 @@ std::string refund_wait(const JobView& view) {
 std::string needs_of(const registry::Job& job) {
     if (!job.artifacts) return {};
     std::string out;
-    if (job.artifacts->worker_memory_bytes != 0)
-        out = " with " + memory_text(job.artifacts->worker_memory_bytes) + " of memory";
+    const registry::WorkerMemory& memory = job.artifacts->worker_memory;
+    if (memory.cpu_bytes != 0) out = " with " + memory_text(memory.cpu_bytes) + " of memory";
+    if (memory.gpu_bytes > memory.cpu_bytes)
+        out += " (" + memory_text(memory.gpu_bytes) + " of a GPU's)";
     // A slower one cannot do a unit by its deadline.
     const double speed = protocol::speed_for({job.artifacts->flops_per_step,
                                               job.terms.elastic.adapt_steps ? 1 : job.terms.steps,

@@ -32,7 +32,8 @@ std::uint64_t memory_order(const registry::Node& node) {
 
 bool is_able(const registry::Node& node, const Turn& turn) {
     const std::uint64_t lent = node.profile.memory_bytes;
-    return (lent == 0 || lent >= turn.memory_bytes) && !turn.barred.contains(node.address) &&
+    return (lent == 0 || lent >= turn.memory.on(node.profile.device)) &&
+           !turn.barred.contains(node.address) &&
            protocol::is_in_time(turn.least, node.profile.flops_per_second);
 }
 

@@ -64,7 +64,7 @@ Result<std::unique_ptr<Runner>> make_runner(const program::Program& program, Sta
     GYM_TRY(const DeviceChoice device, parse_device(options.device));
     if (!device.cuda) return make_cpu_runner(program, std::move(state), options);
 #ifdef GYM_WITH_CUDA
-    return make_cuda_runner(program, std::move(state), device.index);
+    return make_cuda_runner(program, std::move(state), device.index, options.memory_bytes_max);
 #else
     return device_model(options.device).error();
 #endif

@@ -42,6 +42,7 @@ class Runner {
 
 /// Those of make_runner() that are on a CUDA device; defined in builds with CUDA alone.
 [[nodiscard]] Result<std::unique_ptr<Runner>> make_cuda_runner(const program::Program& program,
-                                                               State state, int device);
+                                                               State state, int device,
+                                                               std::uint64_t memory_bytes_max);
 
 }  // namespace gym::engine

@@ -45,7 +45,7 @@ Status DeviceErrors::add(std::string_view what, std::int64_t now_ms) const {
 Status DeviceErrors::check() const {
     GYM_TRY(const unsigned found, count());
     if (found < kErrorsMax) return {};
-    return fail(ErrorCode::kConflict,
+    return fail(ErrorCode::kInvalidArgument,
                 device_ + " gave wrong results " + std::to_string(found) +
                     " times, which were found before they were signed; the node no longer computes "
                     "on it. Lower its clocks or cool it, test its memory, or use another --device; "

@@ -25,6 +25,12 @@ Result<std::unique_ptr<torrent::HelperSwarm>> start_swarm(const NodeConfig& conf
     return swarm;
 }
 
+/// Whether no restart mends it: a supervisor does not try one (RestartPreventExitStatus in
+/// deploy/systemd), as after the third error of a device. After others the node is soon back.
+bool ends_for_good(const Error& error) {
+    return error.code == ErrorCode::kInvalidArgument;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::open(const NodeConfig& config, player::Role role,
@@ -48,13 +54,14 @@ Result<std::unique_ptr<Session>> Session::open(const NodeConfig& config, player:
 
 Status Session::run(std::function<records::Activity()> activity, FunctionRef<Status()> work,
                     const std::function<void(rpc::Coordinator&)>& last) {
+    Status done;
     {
         const HeartbeatThread heartbeat(*coordinator_, std::move(activity), key_, network_.domain(),
                                         network_.heartbeat_every_ms);
-        GYM_CHECK(work());
+        done = work();
     }
-    leave_network(config_, key_, clock_, last);
-    return {};
+    if (done.ok() || ends_for_good(done.error())) leave_network(config_, key_, clock_, last);
+    return done;
 }
 
 }  // namespace gym::node

@@ -8,6 +8,7 @@
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/registry/pauses.hpp"
+#include "worker_memory_row.hpp"
 
 namespace gym::registry {
 namespace {
@@ -28,6 +29,7 @@ constexpr std::string_view kJobColumns =
     "j.evaluate_program_blob, j.logits_program_root, j.logits_program_blob, "
     "j.base_state_root, j.base_state_blob, j.momentum_root, j.momentum_blob, "
     "j.tokens_per_step, j.flops_per_step, j.parameters, j.worker_memory_bytes, "
+    "j.worker_gpu_memory_bytes, "
     "j.delta_bytes, j.state_bytes, j.id, "
     "j.owner, j.name, j.dataset_root, j.budget_wei, j.init_root, j.init_blob, "
     "j.init_own, j.visibility, j.data_price_wei_per_mtoken, j.data_quality_ppm, "
@@ -94,8 +96,7 @@ std::optional<JobArtifacts> to_artifacts(const db::Row& row) {
     out.tokens_per_step = row.get<std::uint64_t>("tokens_per_step");
     out.flops_per_step = row.get<std::uint64_t>("flops_per_step");
     out.parameters = row.get<std::uint64_t>("parameters");
-    out.worker_memory_bytes =
-        row.get<std::optional<std::uint64_t>>("worker_memory_bytes").value_or(0);
+    out.worker_memory = worker_memory_of(row);
     out.delta_bytes = delta_bytes_of(row);
     out.state_bytes = row.get<std::optional<std::uint64_t>>("state_bytes").value_or(0);
     return out;
@@ -345,14 +346,28 @@ Status start_job(db::Transaction& tx, const Digest& id, const JobArtifacts& arti
                     "$8, base_state_root = $9, base_state_blob = $10, momentum_root = $11, "
                     "momentum_blob = $12, tokens_per_step = $13, flops_per_step = $14, "
                     "parameters = $15, worker_memory_bytes = $16, delta_bytes = $17, "
-                    "state_bytes = $18, started_at_ms = $19 WHERE id = $1 AND status = 'submitted'",
-                    {id, artifacts.seed, artifacts.program_root, artifacts.program_blob,
-                     artifacts.evaluate_program_root, artifacts.evaluate_program_blob,
-                     artifacts.logits_program_root, artifacts.logits_program_blob,
-                     artifacts.base_state_root, artifacts.base_state_blob, artifacts.momentum_root,
-                     artifacts.momentum_blob, artifacts.tokens_per_step, artifacts.flops_per_step,
-                     artifacts.parameters, artifacts.worker_memory_bytes, artifacts.delta_bytes,
-                     artifacts.state_bytes, now_ms}));
+                    "state_bytes = $18, worker_gpu_memory_bytes = $19, started_at_ms = $20 WHERE "
+                    "id = $1 AND status = 'submitted'",
+                    {id,
+                     artifacts.seed,
+                     artifacts.program_root,
+                     artifacts.program_blob,
+                     artifacts.evaluate_program_root,
+                     artifacts.evaluate_program_blob,
+                     artifacts.logits_program_root,
+                     artifacts.logits_program_blob,
+                     artifacts.base_state_root,
+                     artifacts.base_state_blob,
+                     artifacts.momentum_root,
+                     artifacts.momentum_blob,
+                     artifacts.tokens_per_step,
+                     artifacts.flops_per_step,
+                     artifacts.parameters,
+                     artifacts.worker_memory.cpu_bytes,
+                     artifacts.delta_bytes,
+                     artifacts.state_bytes,
+                     artifacts.worker_memory.gpu_bytes,
+                     now_ms}));
     if (rows.affected() == 1) return {};
     return fail(ErrorCode::kConflict, "job " + id.hex() + " does not wait for its start");
 }

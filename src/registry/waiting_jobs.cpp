@@ -1,6 +1,8 @@
 #include "gym/registry/waiting_jobs.hpp"
 
 #include "delta_bytes_row.hpp"
+#include "worker_memory_row.hpp"
+
 namespace gym::registry {
 
 Result<std::vector<WaitingJob>> waiting_jobs(db::Transaction& tx, UnixMs now_ms,
@@ -8,7 +10,7 @@ Result<std::vector<WaitingJob>> waiting_jobs(db::Transaction& tx, UnixMs now_ms,
     GYM_TRY(const db::Rows rows,
             tx.exec("SELECT * FROM (SELECT j.id, coalesce(r.aggregated_at_ms, j.started_at_ms) AS "
                     "since_ms, j.unit_ms, j.slots_max, j.workers_min, j.parameters, "
-                    "j.delta_bytes, coalesce(j.worker_memory_bytes, 0) AS worker_memory_bytes, "
+                    "j.delta_bytes, j.worker_memory_bytes, j.worker_gpu_memory_bytes, "
                     "j.flops_per_step, j.price_wei_per_pflop, CASE WHEN j.adapt_steps THEN 1 ELSE "
                     "j.steps END AS steps "
                     "FROM registry.job j LEFT JOIN LATERAL (SELECT round, aggregated_at_ms FROM "
@@ -26,7 +28,7 @@ Result<std::vector<WaitingJob>> waiting_jobs(db::Transaction& tx, UnixMs now_ms,
                        row.get<std::uint32_t>("slots_max"),
                        row.get<std::uint32_t>("workers_min"),
                        delta_bytes_of(row),
-                       row.get<std::uint64_t>("worker_memory_bytes"),
+                       worker_memory_of(row),
                        {row.get<std::uint64_t>("flops_per_step"), row.get<std::uint32_t>("steps"),
                         row.get<std::int64_t>("unit_ms")},
                        row.get<Amount>("price_wei_per_pflop")});

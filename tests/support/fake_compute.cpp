@@ -45,7 +45,7 @@ Result<coordinator::Compute::Prepared> FakeCompute::prepare(
     out.tokens_per_step = 64;
     out.flops_per_step = kFlopsPerStep;
     out.parameters = 10;
-    out.worker_memory_bytes = kFakeWorkerMemoryBytes;
+    out.worker_memory = {kFakeWorkerMemoryBytes, kFakeWorkerGpuMemoryBytes};
     out.delta_bytes = protocol::plain_delta_bytes(out.parameters);
     return out;
 }

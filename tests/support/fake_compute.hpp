@@ -16,6 +16,7 @@ Digest tagged(std::string_view tag, std::initializer_list<ByteView> parts);
 Bytes bytes_of(const Digest& digest);
 
 inline constexpr std::uint64_t kFakeWorkerMemoryBytes = std::uint64_t{3} << 30;
+inline constexpr std::uint64_t kFakeWorkerGpuMemoryBytes = std::uint64_t{4} << 30;
 
 /// Training by hashing: records, states and deltas are functions of their inputs, nothing is
 /// learned. A record list is one byte per step.

@@ -97,7 +97,7 @@ Result<registry::JobArtifacts> make_artifacts(const Context& context, const regi
     out.tokens_per_step = prepared.tokens_per_step;
     out.flops_per_step = prepared.flops_per_step;
     out.parameters = prepared.parameters;
-    out.worker_memory_bytes = prepared.worker_memory_bytes;
+    out.worker_memory = prepared.worker_memory;
     out.delta_bytes = prepared.delta_bytes;
     out.state_bytes = std::max(prepared.base.bytes.size(), prepared.momentum.bytes.size());
     return out;

@@ -140,7 +140,7 @@ Result<std::vector<Turn>> turns_of_others(const Context& context, db::Transactio
         out.push_back(
             {job.id, job.since_ms, job.unit_ms,
              slots_of_round(job.slots_max, job.delta_bytes, context.options.deltas_bytes_max),
-             job.workers_min, job.worker_memory_bytes, job.least, std::move(none)});
+             job.workers_min, job.worker_memory, job.least, std::move(none)});
     }
     return out;
 }
@@ -161,7 +161,7 @@ Result<std::vector<registry::Node>> workers_of_round(const Context& context, db:
                     job.terms.lifecycle.unit_ms,
                     slots_of_round(job, context.options.deltas_bytes_max),
                     job.terms.workers_min,
-                    job.artifacts->worker_memory_bytes,
+                    job.artifacts->worker_memory,
                     least_unit(job),
                     barred[job.id]};
     GYM_TRY(const auto others, turns_of_others(context, tx, barred, staked, all, now_ms));

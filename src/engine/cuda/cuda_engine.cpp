@@ -38,16 +38,22 @@ class Repeated {
     cuda::Device& device_;
 };
 
+/// What is lent, as far as it is free.
+std::uint64_t room_on(const cuda::Device& device, const CudaOptions& options) {
+    const std::uint64_t free = device.free_bytes(), lent = options.memory_bytes_max;
+    return lent != 0 ? std::min(lent, free) : free;
+}
+
 /// Before anything is allocated: a program that does not fit must not fail in its first step.
 Status check_memory(const Program& program, std::uint64_t allowed) {
     GYM_TRY(const MemoryNeed need, memory_need(program, {.device = "cuda"}));
     if (need.total() <= allowed) return {};
-    return fail(
-        ErrorCode::kOutOfRange,
-        "the program needs " + memory_text(need.total()) + " on the device (" +
-            memory_text(need.workspace) + " of them for products and attention), " +
-            memory_text(allowed) +
-            " are free; a smaller batch, more micro_batches or a shorter context need less");
+    return fail(ErrorCode::kOutOfRange, "the program needs " + memory_text(need.total()) +
+                                            " on the device (" + memory_text(need.workspace) +
+                                            " of them for products and attention), " +
+                                            memory_text(allowed) +
+                                            " are free and lent; a smaller batch, more "
+                                            "micro_batches or a shorter context need less");
 }
 
 }  // namespace
@@ -252,8 +258,7 @@ Result<CudaEngine> CudaEngine::create(const Program& program, const CudaOptions&
     auto impl = std::make_unique<Impl>(program, options);
     impl->device = std::move(device);
     impl->plan = plan_memory(program);
-    GYM_CHECK(check_memory(program, options.memory_bytes_max != 0 ? options.memory_bytes_max
-                                                                  : impl->device->free_bytes()));
+    GYM_CHECK(check_memory(program, room_on(*impl->device, options)));
     impl->state_ids = state_slots(program);
     impl->input_ids = program.slots_of(SlotKind::kInput);
     if (options.checked)

@@ -48,9 +48,10 @@ void print_notice(const std::string& line) {
 }  // namespace
 
 Result<std::unique_ptr<Runner>> make_cuda_runner(const program::Program& program, State state,
-                                                 int device) {
-    GYM_TRY(CudaEngine engine,
-            CudaEngine::create(program, {.device = device, .notice = print_notice}));
+                                                 int device, std::uint64_t memory_bytes_max) {
+    GYM_TRY(CudaEngine engine, CudaEngine::create(program, {.device = device,
+                                                            .memory_bytes_max = memory_bytes_max,
+                                                            .notice = print_notice}));
     GYM_CHECK(engine.load(state));
     return std::unique_ptr<Runner>(new CudaRunner(std::move(engine), std::move(state)));
 }

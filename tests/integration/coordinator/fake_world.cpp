@@ -83,13 +83,14 @@ Digest World::submit_job(const registry::JobTerms& terms, std::uint64_t budget_w
 }
 
 FakeNode World::add_node(records::NodeRole role, std::uint64_t memory_bytes,
-                         std::uint64_t flops_per_second) {
+                         std::uint64_t flops_per_second, const std::string& device) {
     FakeNode node;
     registry::NewNode profile;
     profile.address = node.address();
     profile.owner = node.address();
     profile.profile.role = role;
     profile.profile.memory_bytes = memory_bytes;
+    profile.profile.device = device;
     profile.profile.flops_per_second = flops_per_second;
     const auto registered = core_->register_node(profile);
     GYM_ASSERT(registered.ok(), registered.ok() ? "" : registered.error().message);

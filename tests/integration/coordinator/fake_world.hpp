@@ -128,7 +128,7 @@ class World {
     Digest submit_job(const registry::JobTerms& terms, std::uint64_t budget_wei = 1'000'000'000,
                       const std::optional<registry::StateRef>& init = {});
     FakeNode add_node(records::NodeRole role, std::uint64_t memory_bytes = 0,
-                      std::uint64_t flops_per_second = 0);
+                      std::uint64_t flops_per_second = 0, const std::string& device = "");
     void beat(const std::vector<const FakeNode*>& nodes);
     /// Moves the clock past every deadline of the default terms but a unit's, with `nodes` still
     /// there.

@@ -109,9 +109,12 @@ TEST(CoordinatorJobs, UnitsAreGivenToWorkersThatHaveTheMemory) {
     const FakeNode small = world.add_node(NodeRole::kWorker, needed - 1);
     const FakeNode unknown = world.add_node(NodeRole::kWorker);
     const FakeNode enough = world.add_node(NodeRole::kWorker, needed);
+    const std::uint64_t of_gpu = gym::testing::kFakeWorkerGpuMemoryBytes;
+    const FakeNode small_gpu = world.add_node(NodeRole::kWorker, of_gpu - 1, 0, "Card A");
+    const FakeNode gpu = world.add_node(NodeRole::kWorker, of_gpu, 0, "Card A");
     registry::JobTerms terms = World::terms();
     terms.workers_min = 2;
-    terms.slots_max = 3;
+    terms.slots_max = 5;
     const Digest job = world.submit_job(terms);
     world.settle();
     const auto rounds = world.rounds(job);
@@ -119,8 +122,9 @@ TEST(CoordinatorJobs, UnitsAreGivenToWorkersThatHaveTheMemory) {
     std::set<Address> chosen;
     for (const protocol::SlotAssignment& slot : rounds[0].record.slots)
         chosen.insert(slot.worker);
-    EXPECT_EQ(chosen, (std::set{unknown.address(), enough.address()}));
+    EXPECT_EQ(chosen, (std::set{unknown.address(), enough.address(), gpu.address()}));
     EXPECT_FALSE(chosen.contains(small.address()));
+    EXPECT_FALSE(chosen.contains(small_gpu.address())) << "enough for a CPU alone";
 }
 
 /// gym-rewards recovers the owner's signature before anybody works for the money.

@@ -4,6 +4,8 @@
 #include <csignal>
 #include <random>
 
+#include "gym/node/device_errors.hpp"
+#include "gym/node/session.hpp"
 #include "node_process.hpp"
 #include "random_seed.hpp"
 #include "temporary_folder.hpp"
@@ -85,6 +87,45 @@ TEST_F(NodeRestartTest, StoppedItSignsForTheStepsThatItDid) {
                     .ok());
     EXPECT_EQ(handler_.calls.back(), "leave") << "before it signs off";
     expect_honest_commitment();
+}
+
+/// The exit status that keeps systemd from starting the node again and again.
+TEST_F(NodeRestartTest, ADeviceThatErredTooOftenEndsTheNodeForGood) {
+    const node::DeviceErrors errors(dir_.path(), "cpu");
+    for (unsigned error = 0; error < node::DeviceErrors::kErrorsMax; ++error)
+        ASSERT_TRUE(errors.add("op 3 (matmul): a product is wrong", 1'000).ok());
+    const Ended ended = run(start_command());
+    EXPECT_NE(ended.text.find("cpu gave wrong results 3 times"), std::string::npos) << ended.text;
+    const auto unit = read_file(std::filesystem::path(std::getenv("GYM_SOURCE_DIR")) /
+                                "deploy/systemd/common.conf.in");
+    ASSERT_TRUE(unit.ok());
+    EXPECT_NE(std::string(unit->begin(), unit->end())
+                  .find("RestartPreventExitStatus=" + std::to_string(ended.code) + "\n"),
+              std::string::npos)
+        << ended.code;
+}
+
+TEST_F(NodeRestartTest, ASessionThatNoRestartMendsSignsOff) {
+    node::NodeConfig config;
+    config.coordinator = "127.0.0.1:" + std::to_string(server_->port());
+    config.data_dir = dir_.path();
+    config.passphrase_file = dir_.path() / "pass";
+    const auto session = node::Session::open(config, player::Role::kDefend, {}, {});
+    ASSERT_TRUE(session.ok()) << session.error().message;
+    unsigned last_words = 0;
+    const auto ended_with = [&](ErrorCode code) {
+        return (*session)
+            ->run([] { return records::Activity(); }, [&] { return Status(fail(code, "test")); },
+                  [&](rpc::Coordinator&) { ++last_words; })
+            .error()
+            .code;
+    };
+    EXPECT_EQ(ended_with(ErrorCode::kNotFound), ErrorCode::kNotFound);
+    EXPECT_EQ(std::ranges::count(handler_.calls, "leave"), 0) << "it is soon started again";
+    EXPECT_EQ(last_words, 0U);
+    EXPECT_EQ(ended_with(ErrorCode::kInvalidArgument), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(std::ranges::count(handler_.calls, "leave"), 1);
+    EXPECT_EQ(last_words, 1U) << "so the prefix of the unit under way is sent";
 }
 
 TEST_F(NodeRestartTest, ADamagedCheckpointMeansToBeginAgain) {

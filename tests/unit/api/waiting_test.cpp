@@ -89,9 +89,16 @@ TEST_F(WaitingTest, ForWorkersOfOtherJobsForALimitedTime) {
 TEST_F(WaitingTest, ForWorkersThatLendTheMemory) {
     EXPECT_EQ(waits({},
                     [](JobView& view) {
-                        view.job.artifacts.emplace().worker_memory_bytes = std::uint64_t{3} << 30;
+                        view.job.artifacts.emplace().worker_memory.cpu_bytes = std::uint64_t{3}
+                                                                               << 30;
                     }),
               "2 free workers with 3.0 GiB of memory for round 1");
+    EXPECT_EQ(waits({},
+                    [](JobView& view) {
+                        view.job.artifacts.emplace().worker_memory = {std::uint64_t{3} << 30,
+                                                                      std::uint64_t{5} << 30};
+                    }),
+              "2 free workers with 3.0 GiB of memory (5.0 GiB of a GPU's) for round 1");
 }
 
 TEST_F(WaitingTest, ForWorkersThatDoItsUnitsInTime) {
@@ -104,7 +111,7 @@ TEST_F(WaitingTest, ForWorkersThatDoItsUnitsInTime) {
     EXPECT_EQ(waits({},
                     [&](JobView& view) {
                         fast(view);
-                        view.job.artifacts->worker_memory_bytes = std::uint64_t{3} << 30;
+                        view.job.artifacts->worker_memory.cpu_bytes = std::uint64_t{3} << 30;
                     }),
               "2 free workers with 3.0 GiB of memory and 3.00 GFLOP/s for round 1");
 }

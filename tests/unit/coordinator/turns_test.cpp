@@ -78,8 +78,8 @@ TEST(Turns, AJobThatLostItsPatienceOrCannotBeginKeepsNothing) {
 TEST(Turns, OnlyWorkersWithTheMemoryCount) {
     constexpr std::uint64_t kSmall = 1'000, kLarge = 9'000;
     Turn large = turn(2, kNow - 1, 2), small = turn(1, kNow, 2);
-    large.memory_bytes = kLarge;
-    small.memory_bytes = kSmall;
+    large.memory = {kLarge, kLarge};
+    small.memory = {kSmall, kSmall};
     const std::vector<Candidate> all{worker(1, true, kSmall), worker(2, true, kLarge),
                                      worker(3, false, kLarge), worker(4, true, kSmall)};
     EXPECT_EQ(taken(large, {}, all), 0U) << "it waits for the large one that is busy";
@@ -88,8 +88,24 @@ TEST(Turns, OnlyWorkersWithTheMemoryCount) {
     for (const registry::Node& node : given)
         EXPECT_EQ(node.profile.memory_bytes, kSmall);
     Turn huge = turn(2, kNow - 1, 2);
-    huge.memory_bytes = kLarge + 1;
+    huge.memory = {kLarge + 1, kLarge + 1};
     EXPECT_EQ(taken(small, {huge}, all), 3U) << "no worker has the memory";
+}
+
+TEST(Turns, AGpuNeedsTheMemoryOfItsKernels) {
+    Turn job = turn(1, kNow, 1);
+    job.memory = {1'000, 3'000};
+    Candidate node = worker(1, true, 2'000);
+    node.node.profile.device = "cpu";
+    EXPECT_TRUE(is_able(node.node, job));
+    node.node.profile.device = "NVIDIA GeForce RTX 4090";
+    EXPECT_FALSE(is_able(node.node, job)) << "its engine would refuse the unit";
+    node.node.profile.memory_bytes = 3'000;
+    EXPECT_TRUE(is_able(node.node, job));
+    job.memory.gpu_bytes = 0;
+    EXPECT_TRUE(is_able(node.node, job)) << "of a job that began before it was counted";
+    node.node.profile.memory_bytes = 999;
+    EXPECT_FALSE(is_able(node.node, job)) << "no device needs less than the CPU is known to";
 }
 
 }  // namespace

@@ -4,8 +4,10 @@
 #include "gym/commit/sha256.hpp"
 #include "gym/commit/tensor_root.hpp"
 #include "gym/engine/cuda_engine.hpp"
+#include "gym/engine/memory.hpp"
 #include "gym/kernels/cuda/hash.hpp"
 #include "random_tensors.hpp"
+#include "runner.hpp"
 #include "small_model.hpp"
 #include "training_inputs.hpp"
 
@@ -105,6 +107,21 @@ TEST_F(DeviceEngine, RefusesWhatDoesNotFit) {
     EXPECT_EQ(device->load(State{}).error().code, ErrorCode::kShapeMismatch);
     EXPECT_EQ(device->run({}).error().code, ErrorCode::kShapeMismatch);
     EXPECT_EQ(device->output("loss").error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST_F(DeviceEngine, ARunnerUsesNoMoreMemoryThanIsLent) {
+    const auto program = testing::small_program();
+    const auto need = memory_need(program, {.device = "cuda"});
+    ASSERT_TRUE(need.ok());
+    const auto outcome = [&](std::uint64_t lent) {
+        const State state = initial_state(program, testing::seed_of("lent")).value();
+        return make_runner(program, state, {.memory_bytes_max = lent, .device = "cuda"});
+    };
+    EXPECT_TRUE(outcome(need->total()).ok());
+    EXPECT_TRUE(outcome(0).ok()) << "all that is free";
+    const auto refused = outcome(need->total() - 1);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kOutOfRange);
 }
 
 TEST_F(DeviceEngine, HashesTensorsOfEveryLength) {

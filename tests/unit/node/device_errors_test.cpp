@@ -27,7 +27,7 @@ TEST_F(DeviceErrorsTest, TheThirdErrorEndsADevicesUse) {
     ASSERT_TRUE(card.add("op 4 (adamw):\nit gave two results", 2'000).ok());
     const Status refused = of("cuda:0 (Card A)").check();
     ASSERT_FALSE(refused.ok());
-    EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
     EXPECT_NE(refused.error().message.find("cuda:0 (Card A) gave wrong results 3 times"),
               std::string::npos)
         << refused.error().message;
@@ -77,8 +77,8 @@ TEST_F(DeviceErrorsTest, ANodeCountsItsDevicesErrorsAndNoOthers) {
     const auto restarted = device_check(config);
     EXPECT_TRUE(restarted(erred()).ok());
     EXPECT_TRUE(device_of(config).ok());
-    EXPECT_EQ(restarted(erred()).error().code, ErrorCode::kConflict);
-    EXPECT_EQ(device_of(config).error().code, ErrorCode::kConflict) << "at the next start";
+    EXPECT_EQ(restarted(erred()).error().code, ErrorCode::kInvalidArgument);
+    EXPECT_EQ(device_of(config).error().code, ErrorCode::kInvalidArgument) << "at the next start";
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "gym/crypto/key.hpp"
 #include "gym/protocol/commitment.hpp"
 #include "gym/protocol/round_record.hpp"
+#include "gym/registry/worker_memory.hpp"
 
 namespace gym::coordinator {
 
@@ -37,8 +38,8 @@ class Compute {
         std::uint64_t tokens_per_step = 0;
         std::uint64_t flops_per_step = 0;
         std::uint64_t parameters = 0;
-        std::uint64_t worker_memory_bytes = 0;  ///< that a unit takes
-        std::uint64_t delta_bytes = 0;          ///< of each delta
+        registry::WorkerMemory worker_memory;  ///< that a unit takes
+        std::uint64_t delta_bytes = 0;         ///< of each delta
     };
     /// Weights that a job's owner gave.
     struct GivenState {

@@ -9,6 +9,7 @@
 #include "gym/common/clock.hpp"
 #include "gym/protocol/unit_fit.hpp"
 #include "gym/registry/nodes.hpp"
+#include "gym/registry/worker_memory.hpp"
 
 /// How jobs share the network's workers: pure functions. A round of fewer workers than slots trains
 /// fewer tokens than its owner asked for, so it waits until the workers that are busy are free,
@@ -22,9 +23,9 @@ struct Turn {
     std::int64_t patience_ms = 0;  ///< afterwards its round begins with the workers that are free
     std::uint64_t slots = 1;
     std::uint64_t workers_min = 1;
-    std::uint64_t memory_bytes = 0;  ///< that a unit takes; 0: unknown
-    protocol::UnitLength least;      ///< the shortest unit that it gives
-    std::set<Address> barred;        ///< workers that get no unit of it now
+    registry::WorkerMemory memory;  ///< that a unit takes
+    protocol::UnitLength least;     ///< the shortest unit that it gives
+    std::set<Address> barred;       ///< workers that get no unit of it now
 
     [[nodiscard]] bool is_patient(UnixMs now_ms) const { return now_ms < since_ms + patience_ms; }
     [[nodiscard]] bool is_before(const Turn& other) const {

@@ -17,7 +17,8 @@ namespace gym::engine {
 
 struct CudaOptions {
     int device = 0;
-    /// Refuse programs whose buffers need more than this; 0: what is free on the device.
+    /// Refuse programs whose buffers need more than this, or than what is free on the device; 0:
+    /// only the latter.
     std::uint64_t memory_bytes_max = 0;
     /// Look for the device's errors (docs/adr/0038-checked-devices.md). Changes no bit.
     bool checked = true;

@@ -21,7 +21,7 @@ struct EngineOptions {
     /// "auto" (best the CPU has), "scalar", "avx2", "avx512" or "amx".
     /// @errors of Engine::create: kInvalidArgument for a level this CPU lacks.
     std::string isa = "auto";
-    /// Refuse programs that need more of the host's memory than this (memory.hpp); 0: than there
+    /// Refuse programs that need more of the device's memory than this (memory.hpp); 0: than there
     /// is.
     std::uint64_t memory_bytes_max = 0;
     /// "cpu", "cuda" or "cuda:N": where training and evaluation run, in a build with CUDA. An

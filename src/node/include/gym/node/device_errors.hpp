@@ -26,7 +26,8 @@ class DeviceErrors {
     [[nodiscard]] Result<unsigned> count() const;
     /// On disk when it returns. @errors kIo, kOutOfRange.
     Status add(std::string_view what, std::int64_t now_ms) const;
-    /// @errors kConflict: the device erred too often; what to do about it. Those of count().
+    /// @errors kInvalidArgument: the device erred too often, so the configuration must name another
+    /// one; what to do about it. Those of count().
     [[nodiscard]] Status check() const;
 
   private:

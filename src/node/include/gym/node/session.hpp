@@ -53,7 +53,8 @@ class Session {
     /// Runs `work` with heartbeats from a second thread; afterwards tells the coordinator that the
     /// node leaves. @param activity called from that thread, with what it uses alive until `work`
     /// returns. @param last called in between with a connection that no request to stop cuts; may
-    /// be empty. @errors those of `work`; then the coordinator is not told.
+    /// be empty. @errors those of `work`; then the coordinator is only told after
+    /// kInvalidArgument, which a restart does not mend.
     Status run(std::function<records::Activity()> activity, FunctionRef<Status()> work,
                const std::function<void(rpc::Coordinator&)>& last = {});
 

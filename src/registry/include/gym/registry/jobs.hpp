@@ -13,6 +13,7 @@
 #include "gym/protocol/lifecycle.hpp"
 #include "gym/protocol/sampling.hpp"
 #include "gym/registry/visibility.hpp"
+#include "gym/registry/worker_memory.hpp"
 
 namespace gym::registry {
 
@@ -107,9 +108,9 @@ struct JobArtifacts {
     std::uint64_t tokens_per_step = 0;
     std::uint64_t flops_per_step = 0;
     std::uint64_t parameters = 0;
-    std::uint64_t worker_memory_bytes = 0;  ///< that a unit takes; 0: unknown, of older jobs
-    std::uint64_t delta_bytes = 0;          ///< of each delta
-    std::uint64_t state_bytes = 0;          ///< of the largest state; 0: unknown, of older jobs
+    WorkerMemory worker_memory;     ///< that a unit takes
+    std::uint64_t delta_bytes = 0;  ///< of each delta
+    std::uint64_t state_bytes = 0;  ///< of the largest state; 0: unknown, of older jobs
 };
 
 struct Job {
