@@ -9,7 +9,7 @@ namespace {
 
 /// A device starts with a run's first segment while the host notes the second.
 constexpr int kCommandsMax = 256;
-/// A graph of fewer is no cheaper.
+/// Fewer commands than these are started one by one.
 constexpr int kCommandsMin = 8;
 
 static_assert(std::has_unique_object_representations_v<Command>, "it is compared as bytes");

@@ -179,9 +179,13 @@ std::vector<std::string> lint_of(const std::string& name, const std::string& tex
     return lint(name, in);
 }
 
-/// Of a product: what a stage executes, and what the kernel has in all.
+/// Of a product: what a stage executes, what a warp executes beside its stages, and what the kernel
+/// has in all.
 struct ProductCounts {
     int products = 0, shared_loads = 0, others = 0;
+    int before = 0;            ///< from the entry to the first stage
+    int block_end = 0;         ///< at the end of each block of 1,024, if there are several
+    int after = 0;             ///< from the last stage to the end of the kernel: checks and results
     int wide_divisions = 0;    ///< of 64 bits: a call of some hundred instructions
     int wide_conversions = 0;  ///< from 64 bits to f32: a sixteenth of the speed of others
 };
@@ -197,8 +201,46 @@ bool is_branch(const std::string& line) {
     return opcode_of(line).starts_with("bra");
 }
 
+bool is_return(const std::string& line) {
+    return line.ends_with("ret;");
+}
+
+/// The target of a branch, such as "$L__BB0_1".
+std::string target_of(const std::string& line) {
+    const std::size_t begin = line.find("$L");
+    return begin == std::string::npos ? "" : line.substr(begin, line.rfind(';') - begin);
+}
+
+/// The longest way from one line to another, in instructions, both counted; branches backward are
+/// not followed. A negative number if there is no way.
+int longest_way(const std::vector<std::string>& lines, std::size_t from, std::size_t to) {
+    constexpr int kNoWay = -1'000'000;
+    std::map<std::string, std::size_t> labels;
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        if (lines[i].starts_with("$L")) labels[lines[i].substr(0, lines[i].find(':'))] = i;
+    std::vector<int> ways(lines.size() + 1, kNoWay);
+    for (std::size_t i = to + 1; i-- > from;) {
+        const std::string opcode = opcode_of(lines[i]);
+        if (i == to) {
+            ways[i] = 1;
+            continue;
+        }
+        const bool always = lines[i].find('@') == std::string::npos;
+        const bool leaves = is_return(lines[i]) || (always && is_branch(lines[i]));
+        int way = leaves ? kNoWay : ways[i + 1];
+        if (is_branch(lines[i])) {
+            const std::size_t target = labels[target_of(lines[i])];
+            if (target > i && target <= to) way = std::max(way, ways[target]);
+        }
+        ways[i] = way + (opcode.empty() ? 0 : 1);
+    }
+    return ways[from];
+}
+
 /// A stage is what stands between the label of the loop that has the tensor-core products and the
-/// first branch after them: copies of a later stage with it, the end of a block of 1,024 not.
+/// first branch after them: copies of a later stage with it, the end of a block of 1,024 not. That
+/// and what stands before and after the loop are counted along their longest way, which is that of
+/// a warp whose results are all inside of the matrix.
 ProductCounts count_product(const std::vector<std::string>& lines) {
     const auto is_product = [](const std::string& line) {
         return opcode_of(line).starts_with("mma.");
@@ -224,6 +266,20 @@ ProductCounts count_product(const std::vector<std::string>& lines) {
         const bool load = opcode.starts_with("ld.shared") || opcode.starts_with("ldmatrix.");
         (is_product(*line) ? out.products : load ? out.shared_loads : out.others) += 1;
     }
+    const auto index = [&](auto line) { return static_cast<std::size_t>(line - lines.begin()); };
+    const std::string loop =
+        begin == lines.begin() ? "" : std::prev(begin)->substr(0, std::prev(begin)->find(':'));
+    const auto repeats = std::find_if(lines.rbegin(), lines.rend(), [&](const std::string& line) {
+        return is_branch(line) && target_of(line) == loop;
+    });
+    const std::size_t back = index(repeats.base()) - 1;
+    const auto ends = std::find_if(lines.rbegin(), lines.rend(), is_return);
+    const std::size_t last = index(ends.base()) - 1;
+    // The label before the loop's first line is no instruction, but counts as the way's end.
+    out.before = longest_way(lines, 0, index(begin) - 1) - 1;
+    if (end < lines.begin() + static_cast<std::ptrdiff_t>(back))
+        out.block_end = longest_way(lines, index(end) + 1, back);
+    out.after = longest_way(lines, back + 1, last);
     return out;
 }
 
@@ -248,13 +304,14 @@ struct ProductBudget {
     const char* kernel;
     double shared_loads, others;
     int wide_conversions;
+    int before, block_end, after;  ///< of a warp, not of a product
 };
 constexpr std::array kProductBudgets{
-    ProductBudget{"Product<false, false>", 0.34, 3.25, 0},
-    ProductBudget{"Product<false, true>", 0.34, 3.25, 0},
+    ProductBudget{"Product<false, false>", 0.34, 3.25, 0, 520, 0, 3'500},
+    ProductBudget{"Product<false, true>", 0.34, 3.25, 0, 520, 0, 5'600},
     // A total of several blocks' terms needs its 64 bits: one conversion a result, two if checked.
-    ProductBudget{"Product<true, false>", 0.34, 3.42, 32},
-    ProductBudget{"Product<true, true>", 0.34, 3.42, 64},
+    ProductBudget{"Product<true, false>", 0.34, 3.42, 32, 520, 3'500, 2'700},
+    ProductBudget{"Product<true, true>", 0.34, 3.42, 64, 520, 5'250, 4'450},
 };
 
 std::vector<fs::path> files(const char* extension) {
@@ -303,11 +360,19 @@ TEST(StaticGates, ProductsStayWithinTheirBudgetsOfInstructions) {
         const double others = double(counts.others) / counts.products;
         std::cout << budget.kernel << ": " << counts.products << " products a stage, " << loads
                   << " loads and " << others << " other instructions each, "
-                  << counts.wide_conversions << " conversions from 64 bits\n";
+                  << counts.wide_conversions << " conversions from 64 bits; " << counts.before
+                  << " instructions before the stages, " << counts.block_end
+                  << " at the end of a block, " << counts.after << " after the stages\n";
         EXPECT_LE(loads, budget.shared_loads) << budget.kernel;
         EXPECT_LE(others, budget.others) << budget.kernel;
         EXPECT_LE(counts.wide_conversions, budget.wide_conversions) << budget.kernel;
         EXPECT_EQ(counts.wide_divisions, 0) << budget.kernel;
+        EXPECT_GT(counts.before, 0) << budget.kernel;
+        EXPECT_LE(counts.before, budget.before) << budget.kernel;
+        EXPECT_EQ(counts.block_end > 0, budget.block_end > 0) << budget.kernel;
+        EXPECT_LE(counts.block_end, budget.block_end) << budget.kernel;
+        EXPECT_GT(counts.after, 0) << budget.kernel;
+        EXPECT_LE(counts.after, budget.after) << budget.kernel;
     }
 }
 
@@ -323,7 +388,9 @@ TEST(StaticGates, TheBudgetsCountAStage) {
         "\t@%p1 add.s32 \t%r1, %r2, %r3;\n\tmma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 "
         "{%r1}, {%r2}, {%r3}, {%r4};\n\tshl.b32 \t%r1, %r2, 1;\n\t@%p1 bra \t$L__BB0_5;\n"
         "\tcvt.rn.f32.s64 \t%f1, %rd1;\n\tdiv.u32 \t%r1, %r2, %r3;\n$L__BB0_5:\n"
-        "\t@%p1 bra \t$L__BB0_1;\n\tret;\n");
+        "\t@%p1 bra \t$L__BB0_1;\n\t@%p1 bra \t$L__BB0_7;\n\tbra.uni \t$L__BB0_6;\n"
+        "$L__BB0_6:\n\tadd.s32 \t%r1, %r2, %r3;\n\tadd.s32 \t%r1, %r2, %r3;\n$L__BB0_7:\n"
+        "\tret;\n");
     const auto found = count_products(text);
     ASSERT_EQ(found.size(), 1U);
     const ProductCounts& counts = found.at("Product<true, false>");
@@ -332,6 +399,9 @@ TEST(StaticGates, TheBudgetsCountAStage) {
     EXPECT_EQ(counts.others, 6);
     EXPECT_EQ(counts.wide_divisions, 1);
     EXPECT_EQ(counts.wide_conversions, 1);
+    EXPECT_EQ(counts.before, 1);
+    EXPECT_EQ(counts.block_end, 3) << "with the branch back";
+    EXPECT_EQ(counts.after, 5) << "the longer of two ways";
 }
 
 TEST(StaticGates, TheLintFindsWhatKernelsMayNotHave) {
