@@ -247,6 +247,7 @@ TEST_P(Flips, NoWrongResultComesOut) {
         const std::uint64_t access = rng() % accesses;
         const auto bit = static_cast<unsigned>(rng() % 128);
         const auto results = run([&] { emulation::plan_flip(access, bit); });
+        ASSERT_TRUE(emulation::has_flipped()) << "access " << access << ", bit " << bit;
         if (results.ok()) {
             ++harmless;
             ASSERT_EQ(*results, expected) << "access " << access << ", bit " << bit;
@@ -273,6 +274,7 @@ TEST_P(Flips, WithoutChecksSomeDo) {
         const auto results =
             run([&] { emulation::plan_flip(rng() % accesses, static_cast<unsigned>(rng() % 128)); },
                 false);
+        ASSERT_TRUE(emulation::has_flipped());
         if (!results.ok() || *results != expected) ++wrong;
     }
     emulation::count_accesses();
@@ -342,6 +344,7 @@ TEST(FlipsInAUnit, ItFailsAndIsRightTheNextTime) {
         const std::uint64_t errors = device_errors();
         emulation::plan_flip(rng() % accesses, static_cast<unsigned>(rng() % 128));
         const auto flipped = run("cuda");
+        ASSERT_TRUE(emulation::has_flipped());
         if (flipped.ok()) {
             expect_right(*flipped);
             continue;
