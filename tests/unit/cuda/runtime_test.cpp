@@ -11,7 +11,6 @@
 #include "gym/engine/device.hpp"
 #include "gym/engine/memory.hpp"
 #include "gym/engine/train.hpp"
-#include "gym/kernels/cuda/device.hpp"
 #include "small_model.hpp"
 #include "training_inputs.hpp"
 
@@ -126,17 +125,6 @@ TEST_F(CudaRuntime, AProgramTakesTheMemoryThatItNeeds) {
             CudaEngine::create(program_, {.memory_bytes_max = need->total() - 1}).error().code,
             ErrorCode::kOutOfRange);
     }
-}
-
-TEST_F(CudaRuntime, WhatIsLentButNotFreeIsRefusedBeforeAllocation) {
-    std::string error;
-    const auto other = kernels::cuda::Device::open(0, error);
-    ASSERT_TRUE(other) << error;
-    const std::uint64_t free = other->free_bytes();
-    const std::uint64_t need = memory_need(program_, {.device = "cuda"})->total();
-    ASSERT_NE(other->allocate(free - need + 1), nullptr);
-    EXPECT_EQ(CudaEngine::create(program_, {.memory_bytes_max = free}).error().code,
-              ErrorCode::kOutOfRange);
 }
 
 /// The host waits for a step, its scalars, the gradients' roots and the state's, however many
