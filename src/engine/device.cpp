@@ -47,9 +47,8 @@ CudaDevices list_cuda() {
 
 Result<std::string> cuda_model(int) {
     return fail(ErrorCode::kInvalidArgument,
-                "this build computes on the CPU only: leave --device out, or install NVIDIA's CUDA "
-                "Toolkit 12.0 "
-                "or newer and run `make build` again");
+                "this build computes on the CPU only: leave --device out, or " +
+                    std::string(kHowToBuildCuda));
 }
 Status check_cuda(int index) {
     return cuda_model(index).error();

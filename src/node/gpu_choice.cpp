@@ -75,9 +75,8 @@ Error no_gpu(const Gpus& gpus, const std::string& wanted) {
     if (!gpus.cuda.built_in)
         return fail(ErrorCode::kInvalidArgument,
                     none + "this gym is built without CUDA" +
-                        (driver.empty() ? "" : " (the driver shows " + driver + ")") +
-                        "; install NVIDIA's CUDA Toolkit 12.0 or newer and run `make build` again" +
-                        otherwise);
+                        (driver.empty() ? "" : " (the driver shows " + driver + ")") + "; " +
+                        std::string(engine::kHowToBuildCuda) + otherwise);
     return fail(ErrorCode::kInvalidArgument, none + "the CUDA driver shows no device (" +
                                                  gpus.cuda.none_because +
                                                  "); install NVIDIA's driver" + otherwise);

@@ -11,6 +11,7 @@
 #include "gym/engine/device.hpp"
 #include "gym/engine/memory.hpp"
 #include "gym/engine/train.hpp"
+#include "gym/kernels/cuda/device.hpp"
 #include "small_model.hpp"
 #include "training_inputs.hpp"
 
@@ -149,6 +150,21 @@ struct CountOnly {
     CountOnly(const CountOnly&) = delete;
     CountOnly& operator=(const CountOnly&) = delete;
 };
+
+TEST_F(CudaRuntime, WhatIsLentButNotFreeIsRefusedBeforeAllocation) {
+    const CountOnly from_here;
+    std::string error;
+    const auto other = kernels::cuda::Device::open(0, error);
+    ASSERT_TRUE(other) << error;
+    const std::uint64_t lent = other->free_bytes();
+    const std::uint64_t need = memory_need(program_, {.device = "cuda"})->total();
+    ASSERT_NE(other->allocate(lent - need + 1), nullptr);
+    const auto engine = CudaEngine::create(program_, {.memory_bytes_max = lent});
+    ASSERT_FALSE(engine.ok());
+    EXPECT_EQ(engine.error().code, ErrorCode::kOutOfRange);
+    EXPECT_NE(engine.error().message.find("free and lent"), std::string::npos)
+        << engine.error().message;
+}
 
 /// Counted by a run of the whole program of 124M parameters, 8 windows, in which nothing is
 /// computed; docs/GPU.md gives the figures that this prints.

@@ -239,8 +239,8 @@ int longest_way(const std::vector<std::string>& lines, std::size_t from, std::si
 
 /// A stage is what stands between the label of the loop that has the tensor-core products and the
 /// first branch after them: copies of a later stage with it, the end of a block of 1,024 not. That
-/// and what stands before and after the loop are counted along their longest way, which is that of
-/// a warp whose results are all inside of the matrix.
+/// and what stands before and after the loop are counted along their longest way: a warp that takes
+/// the shorter arm of a branch executes fewer.
 ProductCounts count_product(const std::vector<std::string>& lines) {
     const auto is_product = [](const std::string& line) {
         return opcode_of(line).starts_with("mma.");

@@ -97,7 +97,7 @@ TEST(ChooseDevice, AGpuThatIsNotHereIsToldWithWhatIsAndWhatToDo) {
     EXPECT_NE(no_build.find("built without CUDA (the driver shows NVIDIA GeForce RTX 4090)"),
               std::string::npos)
         << no_build;
-    EXPECT_NE(no_build.find("CUDA Toolkit 12.0 or newer"), std::string::npos) << no_build;
+    EXPECT_NE(no_build.find(engine::kHowToBuildCuda), std::string::npos) << no_build;
     for (const std::string& message : {other, no_driver, no_build})
         EXPECT_NE(message.find("leave --gpu-type out to register the CPU"), std::string::npos);
 }

@@ -36,6 +36,11 @@ struct DeviceChoice {
 /// peer. Thread-safe.
 [[nodiscard]] std::uint64_t device_errors() noexcept;
 
+/// What to do about a build without CUDA code; messages say it. The version is the one of
+/// cmake/GymCuda.cmake.
+inline constexpr std::string_view kHowToBuildCuda =
+    "install NVIDIA's CUDA Toolkit 12.0 or newer and run `make build` again";
+
 /// A CUDA device of this machine.
 struct CudaDevice {
     int index = 0;

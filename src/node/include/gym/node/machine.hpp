@@ -11,9 +11,9 @@ namespace gym::node {
 
 /// The model name of the device that the node is configured to compute on, as
 /// engine::device_model().
-/// @errors kInvalidArgument: the name is not a device's, or this build does not support it;
-/// kNotFound: this machine has no such device; kInvalidArgument: it erred too often (DeviceErrors).
-/// All say what to change.
+/// @errors kInvalidArgument: the name is not a device's, this build does not support it, or it
+/// erred too often (DeviceErrors); kNotFound: this machine has no such device. All say what to
+/// change.
 [[nodiscard]] Result<std::string> device_of(const NodeConfig& config);
 
 /// What a node tells each failure: counts the errors of its device (DeviceErrors). An error once
