@@ -94,14 +94,12 @@ Result<ChosenDevice> named_device(const Gpus& gpus, const std::string& wanted,
         return fail(ErrorCode::kInvalidArgument, "--device cpu and --gpu-type " + wanted +
                                                      " contradict each other: leave one "
                                                      "of them out");
-    for (const engine::CudaDevice& device : gpus.cuda.devices) {
-        if (device.index != choice.index) continue;
-        if (means_gpu(wanted, device.model)) return chosen(device, named, "");
-        return fail(ErrorCode::kInvalidArgument,
-                    named + " is " + device.model + ", not " + wanted +
-                        ": leave --device out, and gym finds the device");
-    }
-    return no_gpu(gpus, wanted);
+    const auto device =
+        std::ranges::find(gpus.cuda.devices, choice.index, &engine::CudaDevice::index);
+    if (device == gpus.cuda.devices.end()) return no_gpu(gpus, wanted);
+    if (means_gpu(wanted, device->model)) return chosen(*device, named, "");
+    return fail(ErrorCode::kInvalidArgument, named + " is " + device->model + ", not " + wanted +
+                                                 ": leave --device out, and gym finds the device");
 }
 
 std::string note_about(const std::vector<const engine::CudaDevice*>& same) {
