@@ -1,7 +1,7 @@
 // gym-torrent-peer TORRENT FOLDER [--tracker URL] [--lie]: downloads and seeds as any program does
 // that a .torrent is given to, with its own trackers and web seeds, until its input ends. --lie: it
-// says that it has everything, and sends other bytes. Prints "ready PORT", and "done BYTES-OF-PEERS
-// BYTES-OF-WEB-SEEDS" once all is there.
+// says that it has everything, and sends other bytes. Prints "ready PORT", and "done" once all is
+// there.
 #include <poll.h>
 #include <unistd.h>
 
@@ -11,14 +11,12 @@
 #include <libtorrent/add_torrent_params.hpp>
 #include <libtorrent/alert_types.hpp>
 #include <libtorrent/disabled_disk_io.hpp>
-#include <libtorrent/peer_info.hpp>
 #include <libtorrent/posix_disk_io.hpp>
 #include <libtorrent/session.hpp>
 #include <libtorrent/session_params.hpp>
 #include <libtorrent/torrent_handle.hpp>
 #include <libtorrent/torrent_info.hpp>
 #include <libtorrent/torrent_status.hpp>
-#include <map>
 #include <string>
 
 namespace {
@@ -74,22 +72,11 @@ void serve(const Wishes& wishes) {
     lt::session session = make_session(wishes);
     const lt::torrent_handle torrent = add(session, wishes);
     say("ready " + std::to_string(session.listen_port()));
-    std::map<std::string, std::int64_t> web;  // what each web seed sent; it may be left later
     bool done = false;
     while (!input_ended(20)) {
-        std::vector<lt::peer_info> peers;
-        torrent.get_peer_info(peers);
-        for (const lt::peer_info& peer : peers)
-            if (peer.connection_type != lt::peer_info::standard_bittorrent)
-                web[peer.client] = std::max(web[peer.client], std::int64_t{peer.total_download});
-        const lt::torrent_status status = torrent.status();
-        if (done || !status.is_seeding) continue;
+        if (done || !torrent.status().is_seeding) continue;
         done = true;
-        std::int64_t from_web = 0;
-        for (const auto& [client, bytes] : web)
-            from_web += bytes;
-        say("done " + std::to_string(status.total_payload_download - from_web) + " " +
-            std::to_string(from_web));
+        say("done");
     }
 }
 
