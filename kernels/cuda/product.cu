@@ -63,6 +63,10 @@ constexpr int64_t kElementSumMax = kQ14BlockLength * kQ14Max;
 constexpr int64_t kLowMax = kQ14BlockLength * 64 * 127, kSumMax = kQ14BlockLength * 128 * 255;
 static_assert(-kLowStart * kElementSumMax + kLowMax <= INT32_MAX);
 static_assert(-kSumStart * kElementSumMax + kSumMax <= INT32_MAX);
+constexpr int64_t kHighMax = kQ14BlockLength * 64 * 128;
+static_assert(kHighMax + (-kLowStart - kSumStart) * kElementSumMax + kLowMax + kSumMax <=
+                  INT32_MAX - (1 << 25),
+              "as block_dot() wants it");
 
 /// The sums of four high and four low digits of a, in [-128, 127]. With 0x80 in each byte,
 /// x ^ 0x80 is x + 128: once 128 is taken off, a byte has a sum of 0 to 255, and nothing carries.
@@ -90,14 +94,12 @@ struct Accumulators {
     }
 
     // From values that the compiler does not know, so that it computes nothing of a dot in the loop
-    // of stages.
-    __device__ int64_t dot(int m, int n, int c) const {
-        const int64_t hh = computed_here(high[m][n][c]), ll = computed_here(low[m][n][c]),
-                      ss = computed_here(sum[m][n][c]);
-        return hh * 16384 + (ss - hh - ll) * 128 + ll;
+    // of stages, and what is computed twice is.
+    __device__ BlockDot dot(int m, int n, int c) const {
+        return block_dot(computed_here(high[m][n][c]), computed_here(low[m][n][c]),
+                         computed_here(sum[m][n][c]));
     }
-    /// Another computation of the dot, of which the compiler does not know that it is the same.
-    __device__ int64_t dot_again(int m, int n, int c) const {
+    __device__ int64_t wide_dot(int m, int n, int c) const {
         const int64_t hh = computed_here(high[m][n][c]), ll = computed_here(low[m][n][c]),
                       ss = computed_here(sum[m][n][c]);
         return hh * 16256 + ss * 128 - ll * 127;
@@ -216,37 +218,101 @@ struct Product {
         }
     }
 
-    /// Where result (m, n, c) of this thread's fragments is.
-    struct Cell {
-        int64_t row, column;
-        __device__ Cell(Tile tile, int m, int n, int c) {
+    /// Where this thread's results are: rows and columns of the product from the first one on.
+    struct Place {
+        int64_t item, row, column;
+        int rows, columns;  ///< how many there are from there, as far as this warp's go; not
+                            ///< positive beyond the border
+
+        __device__ Place(const Product& product, Tile tile) {
             const int thread = computed_here(static_cast<int>(threadIdx.x));
             const int lane = thread % kWarpSize, warp = thread / kWarpSize;
-            row = static_cast<int64_t>(tile.row) * kTileM + warp / kWarpsN * kWarpTileM + m * 16 +
-                  lane / 4 + c / 2 * 8;
+            item = computed_here(static_cast<int>(blockIdx.z));
+            row = static_cast<int64_t>(tile.row) * kTileM + warp / kWarpsN * kWarpTileM + lane / 4;
             column = static_cast<int64_t>(tile.column) * kTileN + warp % kWarpsN * kWarpTileN +
-                     n * 8 + lane % 4 * 2 + c % 2;
+                     lane % 4 * 2;
+            rows = left(product.a.vectors - row, kWarpTileM);
+            columns = left(product.b.vectors - column, kWarpTileN);
+        }
+    };
+    static __device__ int left(int64_t all, int most) {
+        return all < most ? static_cast<int>(all) : most;
+    }
+    /// Of the rows and columns of a thread, from the first one on.
+    static __device__ constexpr int row_of(int m, int half) { return m * 16 + half * 8; }
+    static __device__ constexpr int column_of(int n, int odd) { return n * 8 + odd; }
+
+    /// Something of each column of a thread; nothing of those beyond the border.
+    template <typename Value>
+    struct PerColumn {
+        Value value[kFragmentsN][2];
+
+        template <typename Of>
+        __device__ PerColumn(const Place& place, const Of& of) {
+            GYM_UNROLL
+            for (int n = 0; n < kFragmentsN; ++n) {
+                GYM_UNROLL
+                for (int odd = 0; odd < 2; ++odd)
+                    value[n][odd] =
+                        column_of(n, odd) < place.columns ? of(column_of(n, odd)) : Value{};
+            }
         }
     };
 
-    __device__ int32_t block_shift(int64_t row, int64_t column, int64_t block) const {
-        const int64_t item = blockIdx.z;
-        const int64_t a_row = item * a.vectors + row, b_row = item * b.vectors + column;
-        const int32_t a_block = a.block_exponents[(item * a.blocks + block) * a.vectors + row];
-        const int32_t b_block = b.block_exponents[(item * b.blocks + block) * b.vectors + column];
-        return (a.exponents[a_row] - a_block) + (b.exponents[b_row] - b_block);
+    /// each(m, half) for a thread's rows within the border. The branch keeps what each row needs
+    /// from being computed, and held in registers, before the row's turn.
+    template <typename Each>
+    static __device__ void for_rows(const Place& place, const Each& each) {
+        GYM_UNROLL
+        for (int m = 0; m < kFragmentsM; ++m) {
+            if (row_of(m, 0) < place.rows) each(m, 0);
+            if (row_of(m, 1) < place.rows) each(m, 1);
+        }
+    }
+    /// each(n, odd) for a thread's columns.
+    template <typename Each>
+    static __device__ void for_columns(const Each& each) {
+        GYM_UNROLL
+        for (int n = 0; n < kFragmentsN; ++n) {
+            each(n, 0);
+            each(n, 1);
+        }
+    }
+
+    /// Factors of a thread's results: for their columns, and for a row.
+    static constexpr int32_t kLess = kManyBlocks ? kTotalLess : kDotLess;
+    __device__ PerColumn<uint32_t> column_scales(const Place& place) const {
+        const int32_t* const exponents = b.exponents + place.item * b.vectors + place.column;
+        return {place, [&](int i) { return scale_bits(exponents[i], kLess); }};
+    }
+    __device__ uint32_t row_scale(const Place& place, int row) const {
+        return scale_bits(a.exponents[place.item * a.vectors + place.row + row], kLess);
+    }
+
+    /// How far a block's exponents lie below those of a thread's columns, and of a row.
+    __device__ PerColumn<int32_t> column_shifts(const Place& place, int64_t block) const {
+        const int32_t* const exponents = b.exponents + place.item * b.vectors + place.column;
+        const int32_t* const of_block =
+            b.block_exponents + (place.item * b.blocks + block) * b.vectors + place.column;
+        return {place, [&](int i) { return exponents[i] - of_block[i]; }};
+    }
+    __device__ int32_t row_shift(const Place& place, int64_t block, int row) const {
+        const int64_t first = place.row + row;
+        return a.exponents[place.item * a.vectors + first] -
+               a.block_exponents[(place.item * a.blocks + block) * a.vectors + first];
     }
 
     /// The accumulators of a block before its first stage. @param block may be one after the last.
     __device__ void begin_block(Tile tile, Accumulators& acc, int64_t block) const {
-        const int64_t first = (blockIdx.z * a.blocks + block) * a.vectors;
+        const Place place(*this, tile);
+        const int32_t* const sums_of_rows =
+            a.block_sums + (place.item * a.blocks + block) * a.vectors + place.row;
         GYM_UNROLL
         for (int m = 0; m < kFragmentsM; ++m) {
             GYM_UNROLL
             for (int half = 0; half < 2; ++half) {
-                const int64_t row = Cell(tile, m, 0, half * 2).row;
-                const bool inside = block < a.blocks && row < a.vectors;
-                acc.begin_row(m, half, inside ? a.block_sums[first + row] : 0);
+                const bool inside = block < a.blocks && row_of(m, half) < place.rows;
+                acc.begin_row(m, half, inside ? sums_of_rows[row_of(m, half)] : 0);
             }
         }
     }
@@ -254,19 +320,16 @@ struct Product {
     /// The block's dots become terms of the totals.
     __device__ void end_block(Tile tile, const Accumulators& acc, Totals<true>& totals,
                               int64_t block) const {
-        GYM_UNROLL
-        for (int m = 0; m < kFragmentsM; ++m) {
-            GYM_UNROLL
-            for (int n = 0; n < kFragmentsN; ++n) {
-                GYM_UNROLL
-                for (int c = 0; c < 4; ++c) {
-                    const Cell cell(tile, m, n, c);
-                    if (cell.row >= a.vectors || cell.column >= b.vectors) continue;
-                    totals.value[m][n][c] +=
-                        q14_block_term(acc.dot(m, n, c), block_shift(cell.row, cell.column, block));
-                }
-            }
-        }
+        const Place place(*this, tile);
+        const PerColumn<int32_t> shifts = column_shifts(place, block);
+        for_rows(place, [&](int m, int half) {
+            const int32_t shift = row_shift(place, block, row_of(m, half));
+            for_columns([&](int n, int odd) {
+                const int c = half * 2 + odd;
+                totals.value[m][n][c] +=
+                    block_term(acc.wide_dot(m, n, c), shift + shifts.value[n][odd]);
+            });
+        });
     }
 
     /// For two sums.
@@ -274,41 +337,28 @@ struct Product {
         uint64_t first, second;
     };
 
-    /// Adds what value(m, n, c, row, column) gives, weighted, for all results of the tile to two
-    /// sums. Every thread of the warp comes here. Places and weights of a thread's results follow
-    /// from its first one's.
-    template <typename Value>
-    __device__ void add_weighted(Tile tile, ProductSum to_first, ProductSum to_second,
-                                 const Value& value) const {
-        const Cell first(tile, 0, 0, 0);
-        const uint32_t row_weight = check_weight(blockIdx.z * a.vectors + first.row);
-        const uint32_t column_weight = check_weight(first.column);
+    /// Adds what of_row(m, half)(n, odd) gives, weighted, for all results of the tile to two sums.
+    /// Every thread of the warp comes here.
+    template <typename OfRow>
+    __device__ void add_weighted(const Place& place, ProductSum to_first, ProductSum to_second,
+                                 const OfRow& of_row) const {
+        const uint32_t first_column = check_weight(place.column);
         Two total{};
-        GYM_UNROLL
-        for (int m = 0; m < kFragmentsM; ++m) {
-            GYM_UNROLL
-            for (int half = 0; half < 2; ++half) {
-                const int row = m * 16 + half * 8;
-                if (first.row + row >= a.vectors) continue;
-                Two of_row{};
-                GYM_UNROLL
-                for (int n = 0; n < kFragmentsN; ++n) {
-                    GYM_UNROLL
-                    for (int odd = 0; odd < 2; ++odd) {
-                        const int column = n * 8 + odd;
-                        if (first.column + column >= b.vectors) continue;
-                        const uint32_t weight = column_weight + check_weight_step(column);
-                        const Two found =
-                            value(m, n, half * 2 + odd, first.row + row, first.column + column);
-                        of_row.first += found.first * weight;
-                        of_row.second += found.second * weight;
-                    }
-                }
-                const uint32_t weight = row_weight + check_weight_step(row);
-                total.first += of_row.first * weight;
-                total.second += of_row.second * weight;
-            }
-        }
+        for_rows(place, [&](int m, int half) {
+            const auto value = of_row(m, half);
+            Two sum{};
+            for_columns([&](int n, int odd) {
+                if (column_of(n, odd) >= place.columns) return;
+                const uint32_t weight = first_column + check_weight_step(column_of(n, odd));
+                const Two found = value(n, odd);
+                sum.first += found.first * weight;
+                sum.second += found.second * weight;
+            });
+            const uint32_t weight =
+                check_weight(place.item * a.vectors + place.row + row_of(m, half));
+            total.first += sum.first * weight;
+            total.second += sum.second * weight;
+        });
         add_over_warp(to_first, total.first);
         add_over_warp(to_second, total.second);
     }
@@ -323,25 +373,37 @@ struct Product {
 
     /// Of many blocks: the dots of one, and its terms, before anything is made of them.
     __device__ void check_block(Tile tile, const Accumulators& acc, int64_t block) const {
-        add_weighted(tile, kDots, kTerms, [&](int m, int n, int c, int64_t row, int64_t column) {
-            const int64_t dot = acc.dot_again(m, n, c);
-            const int64_t term = q14_block_term(dot, block_shift(row, column, block));
-            return Two{static_cast<uint64_t>(dot), static_cast<uint64_t>(term)};
+        const Place place(*this, tile);
+        const PerColumn<int32_t> shifts = column_shifts(place, block);
+        add_weighted(place, kDots, kTerms, [&](int m, int half) {
+            const int32_t shift = row_shift(place, block, row_of(m, half));
+            return [&, m, half, shift](int n, int odd) {
+                const int64_t dot = acc.wide_dot(m, n, half * 2 + odd);
+                const int64_t term = block_term(dot, shift + shifts.value[n][odd]);
+                return Two{static_cast<uint64_t>(dot), static_cast<uint64_t>(term)};
+            };
         });
     }
 
     /// The totals of many blocks or the dots of a single one, and the bits of the results.
     __device__ void check_results(Tile tile, const Accumulators& acc,
                                   const Totals<kManyBlocks>& totals) const {
-        constexpr ProductSum kBefore = kManyBlocks ? kTotals : kDots;
-        add_weighted(tile, kBefore, kStored, [&](int m, int n, int c, int64_t row, int64_t column) {
-            int64_t sum = 0;
-            if constexpr (kManyBlocks)
-                sum = hidden(totals.value[m][n][c]);
-            else
-                sum = acc.dot_again(m, n, c);
-            const uint64_t bits = f32::to_bits(result_of(sum, row, column));
-            return Two{static_cast<uint64_t>(sum), bits};
+        const Place place(*this, tile);
+        const PerColumn<uint32_t> scales = column_scales(place);
+        add_weighted(place, kManyBlocks ? kTotals : kDots, kStored, [&](int m, int half) {
+            const uint32_t scale = row_scale(place, row_of(m, half));
+            return [&, m, half, scale](int n, int odd) {
+                const int c = half * 2 + odd;
+                if constexpr (kManyBlocks) {
+                    const int64_t total = hidden(totals.value[m][n][c]);
+                    const float result = finish_total(total, scale, scales.value[n][odd]);
+                    return Two{static_cast<uint64_t>(total), f32::to_bits(result)};
+                } else {
+                    const int64_t dot = acc.wide_dot(m, n, c);
+                    const float result = finish_block(narrow(dot), scale, scales.value[n][odd]);
+                    return Two{static_cast<uint64_t>(dot), f32::to_bits(result)};
+                }
+            };
         });
     }
 
@@ -353,19 +415,25 @@ struct Product {
                int64_t{blockIdx.z % inner} * out_batch.inner;
     }
 
-    /// @param sum the dot of a single block, or the total of several blocks' terms.
-    __device__ float result_of(int64_t sum, int64_t row, int64_t column) const {
-        const int64_t item = blockIdx.z;
-        const int32_t a_exponent = a.exponents[item * a.vectors + row],
-                      b_exponent = b.exponents[item * b.vectors + column];
-        return kManyBlocks ? q14_finish(sum, a_exponent, b_exponent)
-                           : finish_block(sum, a_exponent, b_exponent);
-    }
-
-    __device__ void store(float* to, Tile tile, int m, int n, int c, int64_t sum) const {
-        const Cell cell(tile, m, n, c);
-        if (cell.row >= a.vectors || cell.column >= b.vectors) return;
-        to[cell.row * out_stride + cell.column] = result_of(sum, cell.row, cell.column);
+    __device__ void store_results(Tile tile, const Accumulators& acc,
+                                  const Totals<kManyBlocks>& totals) const {
+        const Place place(*this, tile);
+        const PerColumn<uint32_t> scales = column_scales(place);
+        float* const first = item_results() + place.row * out_stride + place.column;
+        for_rows(place, [&](int m, int half) {
+            const uint32_t scale = row_scale(place, row_of(m, half));
+            float* const row = first + row_of(m, half) * out_stride;
+            for_columns([&](int n, int odd) {
+                if (column_of(n, odd) >= place.columns) return;
+                const int c = half * 2 + odd;
+                if constexpr (kManyBlocks)
+                    row[column_of(n, odd)] =
+                        finish_total(totals.value[m][n][c], scale, scales.value[n][odd]);
+                else
+                    row[column_of(n, odd)] =
+                        finish_block(acc.dot(m, n, c), scale, scales.value[n][odd]);
+            });
+        });
     }
 
     /// The stages that this tile needs.
@@ -424,20 +492,7 @@ struct Product {
         Totals<kManyBlocks> totals;
         multiply_stages(tile, acc, totals);
         if constexpr (kChecked) check_results(tile, acc, totals);
-        float* const to = item_results();
-        GYM_UNROLL
-        for (int m = 0; m < kFragmentsM; ++m) {
-            GYM_UNROLL
-            for (int n = 0; n < kFragmentsN; ++n) {
-                GYM_UNROLL
-                for (int c = 0; c < 4; ++c) {
-                    if constexpr (kManyBlocks)
-                        store(to, tile, m, n, c, totals.value[m][n][c]);
-                    else
-                        store(to, tile, m, n, c, acc.dot(m, n, c));
-                }
-            }
-        }
+        store_results(tile, acc, totals);
     }
 };
 
