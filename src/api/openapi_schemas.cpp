@@ -88,6 +88,8 @@ void job_schemas(json::object& out) {
                            {"commitments_root", "hash?"},
                            {"commitment_count", "count?"},
                            {"validation_loss", "real?", "nats per token of the next base state"},
+                           {"validation_state", "text?",
+                            "of the unit that stands for the loss; rejected: it is wrong"},
                            {"weights_kept", "flag", "those after the round can be exported"},
                            {"recorded_at_ms", "time"},
                            {"aggregated_at_ms", "time?"},
@@ -246,6 +248,7 @@ void evidence_schemas(json::object& out) {
                  "whose randomness draws it, where the network has a drand chain"},
                 {"beacon", "hash?"},
                 {"aggregate", "bytes?", "the coordinator's signed commitment, in no tree"},
+                {"evaluation", "bytes?", "likewise, to the validation loss"},
                 {"opened_at_ms", "time?"},
                 {"closed_at_ms", "time?"}});
     out["Commitment"] = schema({{"leaf_index", "count"},

@@ -111,6 +111,13 @@ Result<JobView> PostgresBackend::job_of_model(const Digest& id, const registry::
         GYM_TRY(view.rounds, registry::list_rounds(tx, id));
         GYM_TRY(view.kept_rounds, registry::kept_rounds(tx, id));
         GYM_TRY(view.open_units, open_units_of(tx, id));
+        registry::UnitFilter evaluations;
+        evaluations.job_id = id;
+        evaluations.kind = protocol::UnitKind::kEvaluate;
+        evaluations.limit = registry::kUnitsListMax;
+        GYM_TRY(const auto evaluated, registry::list_units(tx, evaluations));
+        for (const registry::Unit& unit : evaluated)
+            view.evaluations.emplace(unit.key.round, unit.status.state);
         registry::UnitFilter faults;
         faults.job_id = id;
         faults.states = {protocol::UnitState::kDisputed, protocol::UnitState::kRejected,
@@ -224,7 +231,10 @@ Result<RoundView> PostgresBackend::round(const Digest& job_id, std::uint64_t rou
     return calls::read(database_, options_, [&](db::Transaction& tx) -> Result<RoundView> {
         RoundView view;
         GYM_TRY(view.round, registry::get_round(tx, job_id, round));
-        GYM_TRY(view.aggregate, registry::aggregate_commitment(tx, job_id, round));
+        GYM_TRY(view.aggregate,
+                registry::own_commitment(tx, job_id, round, protocol::UnitKind::kAggregate));
+        GYM_TRY(view.evaluation,
+                registry::own_commitment(tx, job_id, round, protocol::UnitKind::kEvaluate));
         return view;
     });
 }

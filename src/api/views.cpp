@@ -16,7 +16,9 @@ namespace {
 
 namespace json = boost::json;
 
-json::object round_json(const registry::Round& round, bool weights_kept) {
+json::object round_json(const registry::Round& round, const JobView& job) {
+    const auto evaluation = job.evaluations.find(round.round);
+    const bool evaluated = evaluation != job.evaluations.end();
     return {{"round", round.round},
             {"state", to_string(round.state)},
             {"epoch", round.epoch},
@@ -28,7 +30,9 @@ json::object round_json(const registry::Round& round, bool weights_kept) {
             {"commitment_count",
              round.commitment_count ? json::value(*round.commitment_count) : json::value(nullptr)},
             {"validation_loss", number_or_null(round.validation_loss)},
-            {"weights_kept", weights_kept},
+            {"validation_state",
+             evaluated ? json::value(to_string(evaluation->second)) : json::value(nullptr)},
+            {"weights_kept", std::ranges::binary_search(job.kept_rounds, round.round)},
             {"recorded_at_ms", round.recorded_at_ms},
             {"aggregated_at_ms", or_null(round.aggregated_at_ms)},
             {"closed_at_ms", or_null(round.closed_at_ms)}};
@@ -284,8 +288,7 @@ json::object to_json(const JobView& view, const registry::Viewer& viewer) {
         {"refunded_wei", view.cost.refunded.to_string()}};
     json::array rounds;
     for (const registry::Round& round : view.rounds)
-        rounds.push_back(
-            round_json(round, std::ranges::binary_search(view.kept_rounds, round.round)));
+        rounds.push_back(round_json(round, view));
     out["round_list"] = std::move(rounds);
     json::object units;
     for (const auto& [state, count] : view.units)
@@ -386,6 +389,8 @@ json::object to_json(const RoundView& view) {
             {"beacon", or_null(round.beacon)},
             {"aggregate",
              view.aggregate ? json::value(to_hex0x(*view.aggregate)) : json::value(nullptr)},
+            {"evaluation",
+             view.evaluation ? json::value(to_hex0x(*view.evaluation)) : json::value(nullptr)},
             {"opened_at_ms", or_null(round.opened_at_ms)},
             {"closed_at_ms", or_null(round.closed_at_ms)}};
 }

@@ -9,6 +9,7 @@ using namespace json_fields;
 
 PublishedRound read_round(const json::object& object) {
     return {read_bytes(object, "record"), null_or(object, "aggregate", read_bytes),
+            null_or(object, "evaluation", read_bytes),
             null_or(object, "beacon_block", number_of<std::uint64_t>),
             null_or(object, "drand_round", number_of<std::uint64_t>)};
 }

@@ -154,6 +154,10 @@ Result<Evaluation> evaluate(const Program& train, const State& base, const blob:
         GYM_CHECK(check_classes(shape, batch.tokens));
         GYM_TRY(const float loss, loss_of(*runner, batch));
         losses.push_back(loss);
+        StepRecord& record = result.records.emplace_back();
+        record.step = i;
+        record.batch_root = batch.root;
+        record.loss_bits = std::bit_cast<std::uint32_t>(loss);
         if (classifies) {
             GYM_TRY(const std::uint32_t correct, correct_rows(*runner, scored, shape, batch));
             result.correct += correct;
@@ -173,6 +177,16 @@ Result<Evaluation> evaluate(const Program& train, const State& base, const blob:
     result.tokens = std::uint64_t{total} * shape.window_tokens;
     result.root = evaluation_root(result, parameters_root, dataset.root(), split, losses);
     return result;
+}
+
+Result<std::uint32_t> evaluation_windows(const Program& train, std::uint32_t batches) {
+    GYM_TRY(const Program evaluation, program::evaluation_program(train));
+    GYM_TRY(const WindowShape shape, window_shape(evaluation));
+    const std::uint64_t windows = std::uint64_t{batches} * shape.windows;
+    if (windows == 0 || windows > UINT32_MAX)
+        return fail(ErrorCode::kOutOfRange,
+                    "an evaluation of " + std::to_string(batches) + " batches");
+    return static_cast<std::uint32_t>(windows);
 }
 
 }  // namespace gym::engine

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "gym/commit/tensor_root.hpp"
+#include "gym/program/cost.hpp"
+#include "gym/program/train_program.hpp"
 
 namespace gym::execution {
 
@@ -77,12 +79,27 @@ Result<AggregateRun> run_aggregate(AggregateInputs inputs, const engine::EngineO
         engine::run_aggregate(*inputs.program, std::move(inputs.base), std::move(inputs.momentum),
                               inputs.deltas, inputs.groups, options));
     AggregateRun out{std::move(result), {}};
-    if (challenge != nullptr) out.trace = aggregate_trace(out.result.records, *challenge);
+    if (challenge != nullptr) out.trace = records_trace(out.result.records, *challenge);
     return out;
 }
 
-Digest aggregate_trace(std::span<const engine::StepRecord> records,
-                       const crypto::Signature& challenge) {
+Result<EvaluationRun> run_evaluation(const EvaluationInputs& inputs, std::uint32_t windows_max,
+                                     const engine::EngineOptions& options,
+                                     const engine::EvaluationProgress& progress,
+                                     const crypto::Signature* challenge) {
+    EvaluationRun out;
+    GYM_TRY(const program::Program evaluation, program::evaluation_program(*inputs.program));
+    GYM_TRY(out.result, engine::evaluate(evaluation, inputs.state, *inputs.dataset, windows_max,
+                                         options, progress));
+    out.records_root = engine::records_root(out.result.records);
+    out.flops = program::flops_per_step(evaluation) * out.result.records.size();
+    out.state_root = engine::state_root(inputs.state, options.threads);
+    if (challenge != nullptr) out.trace = records_trace(out.result.records, *challenge);
+    return out;
+}
+
+Digest records_trace(std::span<const engine::StepRecord> records,
+                     const crypto::Signature& challenge) {
     std::vector<Digest> leaves;
     leaves.reserve(records.size());
     for (const engine::StepRecord& record : records)

@@ -74,19 +74,24 @@ Result<execution::TrainInputs> InputLoader::load_train(const protocol::RoundTerm
         return fail(ErrorCode::kOutOfRange,
                     "a unit of " + std::to_string(slot.steps) + " steps, at most " +
                         std::to_string(engine::kUnitStepsMax) + " are allowed");
-    if (!inputs.dataset_blob) return fail(ErrorCode::kMalformed, "a train unit names its dataset");
     execution::TrainInputs out;
     GYM_TRY(out.program, load_program(record, inputs.program_blob, progress));
     GYM_CHECK(check_counted(record, *out.program));
-    if (!dataset_ || dataset_->root() != record.dataset_root) {
-        GYM_TRY(const auto content,
-                cache_.fetch(*inputs.dataset_blob, progress, rpc::BlobCache::Audience::kMany));
-        GYM_TRY(blob::Dataset dataset, blob::Dataset::decode(content.bytes(), record.dataset_root));
-        dataset_ = std::make_shared<const blob::Dataset>(std::move(dataset));
-    }
-    out.dataset = dataset_;
+    GYM_TRY(out.dataset, load_dataset(record, inputs, progress));
     GYM_TRY(out.base, load_base(record, *out.program, inputs, progress));
     return out;
+}
+
+Result<std::shared_ptr<const blob::Dataset>> InputLoader::load_dataset(
+    const protocol::RoundTerms& record, const records::UnitInputs& inputs,
+    const rpc::BlobCache::Progress& progress) {
+    if (dataset_ && dataset_->root() == record.dataset_root) return dataset_;
+    if (!inputs.dataset_blob) return fail(ErrorCode::kMalformed, "the unit names no dataset");
+    GYM_TRY(const auto content,
+            cache_.fetch(*inputs.dataset_blob, progress, rpc::BlobCache::Audience::kMany));
+    GYM_TRY(blob::Dataset dataset, blob::Dataset::decode(content.bytes(), record.dataset_root));
+    dataset_ = std::make_shared<const blob::Dataset>(std::move(dataset));
+    return dataset_;
 }
 
 Result<engine::State> InputLoader::load_base(const protocol::RoundTerms& record,

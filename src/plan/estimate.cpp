@@ -82,19 +82,28 @@ Result<Amount> share_of(const Amount& amount, std::uint64_t ppm) {
     return amount.mul_div(Amount(ppm), Amount(kPpm));
 }
 
-/// The share of a round's aggregate, which its verification costs beside that of the units.
-Result<double> aggregate_share(const registry::JobTerms& terms, const ModelWork& work) {
-    GYM_TRY(const std::uint64_t flops, work.aggregate_flops({terms.slots_max, 0}));
-    return static_cast<double>(flops) / (unit_flops(terms, work) * terms.slots_max) *
-           terms.sampling.aggregate_ppm / kPpm;
+/// Of a round's evaluation, at most: whole batches, and one at least.
+double evaluation_flops(const registry::JobTerms& terms, const ModelWork& work) {
+    const std::uint64_t batch = work.tokens_per_step / std::max<std::uint64_t>(work.context, 1);
+    return work.evaluation_flops *
+           static_cast<double>(std::max<std::uint64_t>(terms.evaluate_windows, batch));
+}
+
+/// The share of a round's aggregate and evaluation, which their verification costs beside that of
+/// the units.
+Result<double> own_share(const registry::JobTerms& terms, const ModelWork& work) {
+    GYM_TRY(const std::uint64_t aggregate, work.aggregate_flops({terms.slots_max, 0}));
+    const double flops = static_cast<double>(aggregate) + evaluation_flops(terms, work);
+    return flops / (unit_flops(terms, work) * terms.slots_max) * terms.sampling.aggregate_ppm /
+           kPpm;
 }
 
 Result<VerificationShare> verification(const registry::JobTerms& terms, const ModelWork& work,
                                        const Facts& facts) {
-    GYM_TRY(const double aggregates, aggregate_share(terms, work));
+    GYM_TRY(const double own, own_share(terms, work));
     const auto share = [&](double rate_ppm) {
         return static_cast<std::uint64_t>(
-            std::ceil((rate_ppm / kPpm + aggregates) * facts.verification_premium_ppm));
+            std::ceil((rate_ppm / kPpm + own) * facts.verification_premium_ppm));
     };
     const auto known = times_of(terms, work, facts);
     const double expected =
@@ -122,7 +131,8 @@ Status add_bounds(const registry::JobTerms& terms, const ModelWork& work, const 
                                     facts.data_quality_ppm};
     GYM_TRY(const std::uint64_t aggregate,
             work.aggregate_flops(registry::largest_aggregate(terms)));
-    const protocol::RoundShape shape{terms.slots_max, terms.steps, aggregate};
+    const auto evaluation = static_cast<std::uint64_t>(std::ceil(evaluation_flops(terms, work)));
+    const protocol::RoundShape shape{terms.slots_max, terms.steps, aggregate + evaluation};
     GYM_TRY(out.most_wei, protocol::rounds_bound(price, *facts.bound, shape, terms.rounds));
     GYM_TRY(out.round_wei, protocol::rounds_bound(price, *facts.bound, shape, 1));
     return {};

@@ -54,7 +54,7 @@ Result<Amount> rounds_bound(const WorkPrice& price, const CostRates& rates, cons
     GYM_TRY(const Amount round, unit.mul_div(Amount(shape.slots), Amount(1)));
     Work work;
     GYM_TRY(work.training_flops, round.mul_div(Amount(rounds), Amount(1)));
-    GYM_TRY(work.report_flops, product(shape.aggregate_flops, rounds));
+    GYM_TRY(work.report_flops, product(shape.own_flops, rounds));
     GYM_TRY(const Amount bound, cost_bound(price, rates, work));
     // A unit that is rejected moves from the first sum to the second, which costs less but for what
     // the divisions of both drop.

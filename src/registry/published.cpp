@@ -23,13 +23,14 @@ Result<std::vector<PublishedCommitment>> published_commitments(db::Transaction& 
     return out;
 }
 
-Result<std::optional<Bytes>> aggregate_commitment(db::Transaction& tx, const Digest& job_id,
-                                                  std::uint64_t round) {
+Result<std::optional<Bytes>> own_commitment(db::Transaction& tx, const Digest& job_id,
+                                            std::uint64_t round, protocol::UnitKind kind) {
     GYM_TRY(const auto row,
             tx.exec_optional("SELECT c.commitment FROM registry.unit u "
                              "JOIN registry.unit_commitment c ON c.unit_id = u.id "
-                             "WHERE u.job_id = $1 AND u.round = $2 AND u.kind = 'aggregate'",
-                             {job_id, round}));
+                             "WHERE u.job_id = $1 AND u.round = $2 AND u.kind = $3 AND u.kind <> "
+                             "'train'",
+                             {job_id, round, to_string(kind)}));
     if (!row) return std::optional<Bytes>();
     return std::optional(row->get<Bytes>("commitment"));
 }

@@ -97,19 +97,19 @@ class RoundBuilder {
         return add(slot->worker, commitment, slot->sampling_rate_ppm);
     }
 
-    Status add_aggregate(const Bytes& bytes) {
-        const auto aggregate = protocol::decode_signed_commitment(bytes);
-        if (!aggregate.ok()) return wrong("aggregate: " + aggregate.error().message);
-        const protocol::UnitCommitment& commitment = aggregate->commitment;
-        if (commitment.kind != protocol::UnitKind::kAggregate ||
-            commitment.slot != protocol::kAggregateSlot || commitment.attempt != kAttempt)
-            return wrong("aggregate: the commitment is to another unit");
+    /// A unit of the coordinator's.
+    Status add_own(const Bytes& bytes, protocol::UnitKind kind, std::uint32_t slot) {
+        const std::string name = std::string(protocol::to_string(kind)) + ": ";
+        const auto own = protocol::decode_signed_commitment(bytes);
+        if (!own.ok()) return wrong(name + own.error().message);
+        const protocol::UnitCommitment& commitment = own->commitment;
+        if (commitment.kind != kind || commitment.slot != slot || commitment.attempt != kAttempt)
+            return wrong(name + "the commitment is to another unit");
         if (commitment.round_record != record_hash_)
-            return wrong("aggregate: the commitment names the record " +
-                         commitment.round_record.hex());
-        const auto signer = crypto::recover_address(protocol::signing_digest(domain_, commitment),
-                                                    aggregate->signature);
-        if (!signer.ok()) return wrong("aggregate: " + signer.error().message);
+            return wrong(name + "the commitment names the record " + commitment.round_record.hex());
+        const auto signer =
+            crypto::recover_address(protocol::signing_digest(domain_, commitment), own->signature);
+        if (!signer.ok()) return wrong(name + signer.error().message);
         return add(*signer, commitment, out_.record.sampling.aggregate_ppm);
     }
 
@@ -150,7 +150,13 @@ Result<CommittedRound> rebuild_round(const crypto::Eip712Domain& domain, const D
     RoundBuilder builder(domain, chain.beacon, committed);
     for (const protocol::SignedCommitment& commitment : commitments)
         if (!is_late(commitment)) GYM_CHECK(builder.add_train(commitment));
-    if (published.aggregate) GYM_CHECK(builder.add_aggregate(*published.aggregate));
+    using protocol::UnitKind;
+    if (published.aggregate)
+        GYM_CHECK(
+            builder.add_own(*published.aggregate, UnitKind::kAggregate, protocol::kAggregateSlot));
+    if (published.evaluation)
+        GYM_CHECK(
+            builder.add_own(*published.evaluation, UnitKind::kEvaluate, protocol::kEvaluateSlot));
     return builder.take();
 }
 

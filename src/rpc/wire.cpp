@@ -101,6 +101,7 @@ void write(const records::VerifyTask& task, v1::VerifyTask& out) {
         earlier.set_round_record(text_of(protocol::encode(task.earlier->record)));
         write(task.earlier->inputs, *earlier.mutable_inputs());
     }
+    if (task.aggregate) out.set_aggregate(text_of(protocol::encode(*task.aggregate)));
     if (task.delta_norm_max) out.set_delta_norm_max(*task.delta_norm_max);
     if (task.delta_norm_factor) out.set_delta_norm_factor(*task.delta_norm_factor);
 }
@@ -138,6 +139,9 @@ Result<records::VerifyTask> read(const v1::VerifyTask& in) {
         GYM_TRY(earlier.record,
                 protocol::decode_round_record(bytes_of(in.earlier().round_record())));
         GYM_TRY(earlier.inputs, read(in.earlier().inputs()));
+    }
+    if (!in.aggregate().empty()) {
+        GYM_TRY(out.aggregate, protocol::decode_signed_commitment(bytes_of(in.aggregate())));
     }
     if (in.has_delta_norm_max()) {
         if (!(in.delta_norm_max() >= 0)) return fail(ErrorCode::kMalformed, "delta_norm_max");

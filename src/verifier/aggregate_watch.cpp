@@ -86,12 +86,34 @@ Status VerifierImpl::audit_deltas(const records::VerifyTask& task,
 /// The next round must continue from this aggregate, and no one may be shown another one.
 Status VerifierImpl::watch_round(const records::VerifyTask& task) {
     GYM_TRY(const WatchedRound first, watch_.add({*task.round, task.commitment, task.deltas}));
-    if (!protocol::is_equivocation(first.commitment.commitment, task.commitment.commitment))
-        return {};
-    contradict(task.unit, "two different commitments to it are signed");
+    accuse_other(first, task.commitment);
+    return {};
+}
+
+/// @param other may be the same as the one that was shown first.
+void VerifierImpl::accuse_other(const WatchedRound& first,
+                                const protocol::SignedCommitment& other) {
+    if (!protocol::is_equivocation(first.commitment.commitment, other.commitment)) return;
+    contradict(first.unit(), "two different commitments to it are signed");
     if (options_.claims != nullptr)
-        challenge(task.unit, accuse_conflict(first, protocol::encode(task.commitment),
-                                             options_.claims->head()));
+        challenge(first.unit(),
+                  accuse_conflict(first, protocol::encode(other), options_.claims->head()));
+}
+
+/// The aggregate whose state is evaluated is the one that others are shown.
+Status VerifierImpl::compare_aggregate(const records::VerifyTask& evaluation) {
+    if (!evaluation.aggregate) {
+        GYM_TRY(const bool posted,
+                options_.chain->has_aggregate(evaluation.unit.job_id, evaluation.unit.round));
+        if (posted)
+            mistrust(evaluation.unit,
+                     "the evaluation is of the state that the round began from, and the chain has "
+                     "an aggregate of the round");
+        return {};
+    }
+    const Digest record = protocol::hash(evaluation.record);
+    for (const WatchedRound& first : watch_.list())
+        if (protocol::hash(first.record) == record) accuse_other(first, *evaluation.aggregate);
     return {};
 }
 

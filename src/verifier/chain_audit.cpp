@@ -105,7 +105,7 @@ std::optional<bool> was_drawn(UnitState state) {
 /// The sample rate of a unit by its round record. @errors kMismatch for a slot that is not in it.
 Result<std::uint32_t> sampling_rate(const protocol::UnitRecord& record,
                                     const protocol::UnitKey& unit) {
-    if (unit.slot == protocol::kAggregateSlot) return record.sampling.aggregate_ppm;
+    if (protocol::is_coordinators(unit.slot)) return record.sampling.aggregate_ppm;
     const protocol::SlotAssignment* slot = record.find_slot(unit.slot);
     if (slot != nullptr) return slot->sampling_rate_ppm;
     return fail(ErrorCode::kMismatch, "the round record has no slot " + std::to_string(unit.slot));
@@ -137,7 +137,7 @@ Result<EpochOnChain> check_on_chain(ChainView& chain, rpc::Coordinator& coordina
     GYM_TRY(const std::uint32_t rate_ppm, sampling_rate(task.record, task.unit));
     // Where norms are bounded, a train unit may be verified that no beacon drew: whoever verifies
     // the aggregate looks whether its norm called for that (audit_inclusion).
-    const bool needs_draw = task.unit.slot == protocol::kAggregateSlot || !task.delta_norm_factor;
+    const bool needs_draw = protocol::is_coordinators(task.unit.slot) || !task.delta_norm_factor;
     if (needs_draw && !protocol::is_sampled(epoch.beacon, protocol::unit_id(task.unit), rate_ppm))
         return fail(ErrorCode::kMismatch, "the beacon " + epoch.beacon.hex() + " does not draw " +
                                               protocol::name_unit(task.unit) + " at a rate of " +

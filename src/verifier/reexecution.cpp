@@ -96,6 +96,36 @@ Result<Reexecution> reexecute_aggregate(node::InputLoader& loader, node::DeltaLo
     return Reexecution{again.roots(), std::move(again.result.records), again.trace};
 }
 
+/// The validation losses of the state that a round ended in.
+Result<Reexecution> reexecute_evaluation(node::InputLoader& loader, const records::VerifyTask& task,
+                                         const crypto::Signature& challenge,
+                                         const ReexecutionOptions& options) {
+    const protocol::UnitCommitment& commitment = task.commitment.commitment;
+    execution::EvaluationInputs inputs;
+    GYM_TRY(inputs.program, loader.load_program(task.record, task.inputs.program_blob));
+    GYM_TRY(inputs.dataset, loader.load_dataset(task.record, task.inputs));
+    GYM_TRY(inputs.state,
+            loader.load_state(task.inputs.base_state_blob, commitment.final_state_root));
+    GYM_TRY(const std::uint32_t windows,
+            engine::evaluation_windows(*inputs.program, commitment.steps));
+    const auto progress = [&](std::uint32_t done, std::uint32_t all, float) {
+        if (options.progress)
+            options.progress({.step = done / (windows / commitment.steps),
+                              .steps = all / (windows / commitment.steps)});
+        return !options.stop.stop_requested();
+    };
+    GYM_TRY(execution::EvaluationRun again,
+            execution::run_evaluation(inputs, windows, options.engine, progress, &challenge));
+    // Its verifier is paid by these.
+    if (again.flops != commitment.flops || again.result.tokens != commitment.tokens)
+        return fail(ErrorCode::kMismatch, "the evaluation is said to be " +
+                                              std::to_string(commitment.flops) + " FLOPs and " +
+                                              std::to_string(commitment.tokens) +
+                                              " tokens, and is " + std::to_string(again.flops) +
+                                              " and " + std::to_string(again.result.tokens));
+    return Reexecution{again.roots(), std::move(again.result.records), again.trace};
+}
+
 /// Whoever is shown a list that no aggregate can be made from is shown none.
 Status check_deltas(const records::VerifyTask& task) {
     const std::span<const protocol::IncludedDelta> deltas(task.deltas);
@@ -157,6 +187,31 @@ Status check_held(const records::VerifyTask& task) {
     return {};
 }
 
+/// The evaluation is of the state that the aggregate says that the round ended in.
+Status check_evaluation(const crypto::Eip712Domain& domain, const records::VerifyTask& task) {
+    const protocol::UnitCommitment& commitment = task.commitment.commitment;
+    if (commitment.steps == 0 || commitment.steps > kEvaluationStepsMax)
+        return fail(ErrorCode::kMismatch, "an evaluation of " + std::to_string(commitment.steps) +
+                                              " batches; there are 1 to " +
+                                              std::to_string(kEvaluationStepsMax));
+    if (!commitment.delta_root.is_zero())
+        return fail(ErrorCode::kMismatch, "an evaluation makes no delta");
+    Digest ended = task.record.base_state_root;
+    if (task.aggregate) {
+        const protocol::UnitCommitment& made = task.aggregate->commitment;
+        GYM_CHECK(protocol::verify_signature(domain, *task.aggregate, task.committer));
+        if (made.kind != protocol::UnitKind::kAggregate || made.slot != protocol::kAggregateSlot ||
+            made.round_record != commitment.round_record)
+            return fail(ErrorCode::kMismatch,
+                        "the evaluation's aggregate is that of another round");
+        ended = made.final_state_root;
+    }
+    if (commitment.final_state_root == ended) return {};
+    return fail(ErrorCode::kMismatch, "the evaluation is of state " +
+                                          commitment.final_state_root.hex() +
+                                          ", and its round ended in " + ended.hex());
+}
+
 }  // namespace
 
 Status check_task(const crypto::Eip712Domain& domain, const records::VerifyTask& task) {
@@ -175,7 +230,7 @@ Status check_task(const crypto::Eip712Domain& domain, const records::VerifyTask&
                                              task.unit.attempt);
     if (commitment.round_record != protocol::hash(task.record))
         return fail(ErrorCode::kMismatch, "the commitment names another round record");
-    if (commitment.kind != protocol::UnitKind::kAggregate) return {};
+    if (commitment.kind == protocol::UnitKind::kEvaluate) return check_evaluation(domain, task);
     GYM_CHECK(check_whole(task));
     if (!task.inputs.dataset_blob)
         return fail(ErrorCode::kMismatch,
@@ -194,7 +249,7 @@ Result<Reexecution> reexecute(node::InputLoader& loader, node::DeltaLoader& delt
         case protocol::UnitKind::kAggregate:
             return reexecute_aggregate(loader, deltas, task, challenge, options);
         case protocol::UnitKind::kEvaluate:
-            break;
+            return reexecute_evaluation(loader, task, challenge, options);
     }
     return fail(ErrorCode::kInvalidArgument, "units of this kind are not verified by re-execution");
 }

@@ -83,6 +83,7 @@ Status VerifierImpl::check_chain(const records::VerifyTask& task,
         audited_aggregate_ = task.unit;
         GYM_CHECK(watch_round(task));
     }
+    if (is_evaluation(task)) GYM_CHECK(compare_aggregate(task));
     const Digest round = protocol::hash(task.record);
     // The epoch of a late unit is another round's.
     if (audited_ == round || task.late) return {};
@@ -102,7 +103,8 @@ Result<PendingReport> VerifierImpl::compute(const records::VerifyTask& task,
                                             const std::stop_token& stop) {
     GYM_TRY(const records::NetworkDescription network, coordinator_.network());
     const Status task_ok = check_task(network.domain(), task);
-    if (!task_ok.ok() && is_aggregate(task)) mistrust(task.unit, task_ok.error().message);
+    if (!task_ok.ok() && (is_aggregate(task) || is_evaluation(task)))
+        mistrust(task.unit, task_ok.error().message);
     GYM_CHECK(task_ok);
     GYM_CHECK(check_chain(task, network));
     if (auto late = take_late(task)) return *std::move(late);
@@ -157,7 +159,8 @@ Result<std::optional<crypto::Signature>> VerifierImpl::stand_for(const records::
                                                                  const protocol::Report& report) {
     using Signed = std::optional<crypto::Signature>;
     const bool can_defend = options_.claims != nullptr && options_.chain != nullptr;
-    if (is_aggregate(task) || options_.report_game.is_zero() || !can_defend) return Signed();
+    const bool by_worker = task.commitment.commitment.kind == protocol::UnitKind::kTrain;
+    if (!by_worker || options_.report_game.is_zero() || !can_defend) return Signed();
     GYM_TRY(const records::NetworkDescription network, coordinator_.network());
     if (network.minimum_verifier_stake.is_zero()) return Signed();
     const auto said =
@@ -208,6 +211,10 @@ Status VerifierImpl::report(const records::VerifyTask& task, const PendingReport
 void VerifierImpl::accuse(const records::VerifyTask& task, const PendingReport& pending) {
     if (is_aggregate(task) && is_other_aggregate(task, pending.report)) return;  // not yet
     if (is_aggregate(task)) return accuse_aggregate(task, pending, pending.records);
+    // No game is about one: what it is worth to say so is that everybody can compute it again.
+    if (is_evaluation(task) && differs(task, pending.report))
+        return mistrust(task.unit, "the signed validation loss is not that of the base state");
+    if (is_evaluation(task)) return;
     if (options_.claims == nullptr || options_.chain == nullptr) return;
     if (differs(task, pending.report))
         challenge(task.unit, accuse_unit(coordinator_, *options_.chain, task));

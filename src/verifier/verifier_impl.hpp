@@ -31,6 +31,10 @@ inline bool is_aggregate(const records::VerifyTask& task) {
     return task.commitment.commitment.kind == protocol::UnitKind::kAggregate;
 }
 
+inline bool is_evaluation(const records::VerifyTask& task) {
+    return task.commitment.commitment.kind == protocol::UnitKind::kEvaluate;
+}
+
 /// Whether the step record that an aggregate was committed to with is not this verifier's own: then
 /// it is not known from what deltas it was made.
 inline bool is_other_aggregate(const records::VerifyTask& task, const protocol::Report& report) {
@@ -79,6 +83,8 @@ class VerifierImpl final : public Verifier {
     Status audit_deltas(const records::VerifyTask& task, const node::ChainView::Epoch& epoch,
                         std::uint32_t delay_blocks, const crypto::Eip712Domain& domain);
     Status watch_round(const records::VerifyTask& task);
+    Status compare_aggregate(const records::VerifyTask& evaluation);
+    void accuse_other(const WatchedRound& first, const protocol::SignedCommitment& other);
     void look_at_next_records();
     Status look_at_next_record(const WatchedRound& round);
     void accuse(const records::VerifyTask& task, const PendingReport& pending);

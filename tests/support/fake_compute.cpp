@@ -101,10 +101,22 @@ Result<coordinator::Compute::Aggregated> FakeCompute::aggregate(ByteView program
     return out;
 }
 
-Result<double> FakeCompute::evaluate(ByteView, ByteView base, ByteView, const Digest&,
-                                     std::uint32_t) {
+Result<coordinator::Compute::Evaluated> FakeCompute::evaluate(ByteView, ByteView base, ByteView,
+                                                              const Digest&, std::uint32_t) {
     ++evaluations;
-    return 2.0 + base[0] / 256.0;
+    Evaluated out;
+    out.mean_loss = 2.0 + base[0] / 256.0;
+    out.records = evaluation_records(base);
+    if (wrong_losses) out.records[0] ^= 1;
+    GYM_TRY(out.records_root, records_root(out.records));
+    out.steps = 1;
+    out.tokens = 64;
+    out.flops = kFlopsPerStep;
+    return out;
+}
+
+Bytes FakeCompute::evaluation_records(ByteView base) {
+    return bytes_of(tagged("losses", {base}));
 }
 
 Result<Digest> FakeCompute::records_root(ByteView records) {
@@ -170,7 +182,7 @@ Digest FakeCompute::link(const protocol::UnitRecord& record, std::uint32_t steps
     return tagged("link", {records});
 }
 
-Result<Digest> FakeCompute::aggregate_trace(ByteView records, const crypto::Signature& challenge) {
+Result<Digest> FakeCompute::records_trace(ByteView records, const crypto::Signature& challenge) {
     return trace(records, challenge);
 }
 

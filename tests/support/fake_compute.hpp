@@ -31,8 +31,8 @@ class FakeCompute final : public coordinator::Compute {
                                  const Digest& root) override;
     Result<Aggregated> aggregate(ByteView program, Bytes base, Bytes momentum,
                                  const std::vector<DeltaPtr>& deltas, Included included) override;
-    Result<double> evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
-                            const Digest& dataset_root, std::uint32_t windows_max) override;
+    Result<Evaluated> evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
+                               const Digest& dataset_root, std::uint32_t windows_max) override;
     Result<Digest> records_root(ByteView records) override;
     Result<std::optional<Difference>> first_difference(ByteView committed,
                                                        ByteView recomputed) override;
@@ -43,7 +43,9 @@ class FakeCompute final : public coordinator::Compute {
     Result<Digest> run_prefix(const protocol::RoundRecord& record, const SlotSteps& prefix,
                               ByteView program, ByteView base, ByteView dataset,
                               const std::stop_token& stop) override;
-    Result<Digest> aggregate_trace(ByteView records, const crypto::Signature& challenge) override;
+    Result<Digest> records_trace(ByteView records, const crypto::Signature& challenge) override;
+    /// Of the evaluation of a state.
+    static Bytes evaluation_records(ByteView base);
     /// Values at a challenge's positions that only a run of the unit gives.
     static Digest trace(ByteView records, const crypto::Signature& challenge);
 
@@ -66,6 +68,7 @@ class FakeCompute final : public coordinator::Compute {
 
     std::map<Digest, double> norms;  ///< by a delta's root; of others 1
     bool aggregate_fails = false;
+    bool wrong_losses = false;           ///< of evaluations
     bool updates = false;                ///< aggregates publish one
     bool runs_fail = false;              ///< for a while
     std::atomic<bool> runs_wait{false};  ///< until this is false, or they are told to stop

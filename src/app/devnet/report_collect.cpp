@@ -184,6 +184,7 @@ struct JobHistory {
     std::vector<registry::Unit> units;
     std::uint64_t sampled = 0;
     std::uint64_t mismatches = 0;
+    std::uint64_t losses_signed = 0, losses_verified = 0;
     std::map<Address, std::uint64_t> reports;  ///< of each verifier
     std::map<Address, registry::Node> nodes;
     std::string ledger_sum_wei;
@@ -202,6 +203,20 @@ Status read_reports(db::Transaction& tx, JobHistory& history) {
             reports, [](const auto& r) { return r.revealed.has_value() && !r.equal; }));
         for (const registry::StoredReport& one : reports)
             if (one.revealed) ++history.reports[one.verifier];
+    }
+    return {};
+}
+
+/// The coordinator's evaluations, and those of which a verifier has found the same losses.
+Status read_losses(db::Transaction& tx, JobHistory& history) {
+    GYM_TRY(const auto units, registry::list_units(tx, {.job_id = history.job.id,
+                                                        .kind = protocol::UnitKind::kEvaluate,
+                                                        .limit = kListMax}));
+    history.losses_signed = units.size();
+    for (const registry::Unit& unit : units) {
+        GYM_TRY(const auto reports, registry::list_reports(tx, unit.id));
+        history.losses_verified += std::ranges::any_of(
+            reports, [](const auto& r) { return r.revealed.has_value() && r.equal; });
     }
     return {};
 }
@@ -228,6 +243,7 @@ Result<JobHistory> read_history(db::Transaction& tx, const ReportSources& source
         if (node) out.nodes.emplace(address, *node);
     }
     GYM_CHECK(read_reports(tx, out));
+    GYM_CHECK(read_losses(tx, out));
     GYM_CHECK(read_ledger(tx, out));
     GYM_TRY(out.ledger, read_ledger_report(tx));
     GYM_TRY(out.provider, read_provider(tx, sources.job_id));
@@ -331,6 +347,8 @@ Result<Report> collect_report(const ReportSources& sources) {
     report.ledger = history.ledger;
     report.units_sampled = history.sampled;
     report.mismatches = history.mismatches;
+    report.losses_signed = history.losses_signed;
+    report.losses_verified = history.losses_verified;
     report.ledger_sum_wei = history.ledger_sum_wei;
     report.ledger_paid = history.ledger_paid;
     if (history.job.artifacts) report.program_root = history.job.artifacts->program_root;

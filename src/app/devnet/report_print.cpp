@@ -187,6 +187,8 @@ std::string to_json(const Report& report, const std::vector<std::string>& failed
                                                   {"paid_wei", report.verifier.paid.to_string()}}},
                         {"provider", provider_json(report.provider)},
                         {"validation_losses", json::value_from(report.validation_losses)},
+                        {"losses_signed", report.losses_signed},
+                        {"losses_verified", report.losses_verified},
                         {"units_sampled", report.units_sampled},
                         {"mismatches", report.mismatches},
                         {"honest_units_rejected", report.honest_units_rejected},
@@ -224,6 +226,8 @@ std::string to_text(const Report& report) {
     out += "\nvalidation loss after each round (nats per byte):";
     for (const double loss : report.validation_losses)
         out += fmt::format(" {:.3f}", loss);
+    out += fmt::format("\nvalidation losses that verifiers computed again and found right: {} of {}",
+                       report.losses_verified, report.losses_signed);
     out += fmt::format(
         "\nunits re-executed {}, mismatches {}, honest units rejected {}\n"
         "paid on chain {} GYM, by the ledger {} GYM; sum of the ledger {} wei; gas used {}\n"
@@ -257,6 +261,8 @@ std::vector<std::string> failed_checks(const Report& report, const Expectations&
     require(!losses.empty() && (losses.size() == 1 ? std::isfinite(losses.back())
                                                    : losses.back() < losses.front()),
             "the last validation loss is not below the first");
+    require(report.losses_signed > 0 && report.losses_verified == report.losses_signed,
+            "no verifier found a validation loss right that the coordinator signed");
     require(report.honest_units_rejected == 0, "a unit of an honest worker was rejected");
     require(report.ledger_sum_wei == "0", "the ledger does not sum to zero");
     require(report.onchain_paid == report.ledger_paid,

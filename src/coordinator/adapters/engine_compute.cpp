@@ -160,14 +160,23 @@ class EngineCompute final : public Compute {
         return out;
     }
 
-    Result<double> evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
-                            const Digest& dataset_root, std::uint32_t windows_max) override {
-        GYM_TRY(const program::Program evaluation, program::decode(evaluate_program));
-        GYM_TRY(const engine::State state, engine::decode_state(base));
-        GYM_TRY(const auto tokens, decode_dataset(dataset, dataset_root));
-        GYM_TRY(const engine::Evaluation result,
-                engine::evaluate(evaluation, state, *tokens, windows_max, engine_));
-        return static_cast<double>(result.mean_loss);
+    Result<Evaluated> evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
+                               const Digest& dataset_root, std::uint32_t windows_max) override {
+        execution::EvaluationInputs inputs;
+        GYM_TRY(inputs.program, decode_program(evaluate_program));
+        GYM_TRY(inputs.state, engine::decode_state(base));
+        GYM_TRY(inputs.dataset, decode_dataset(dataset, dataset_root));
+        GYM_TRY(const execution::EvaluationRun run,
+                execution::run_evaluation(inputs, windows_max, engine_));
+        const engine::Evaluation& result = run.result;
+        Evaluated out;
+        out.mean_loss = static_cast<double>(result.mean_loss);
+        out.records = engine::encode_records(result.records);
+        out.records_root = run.records_root;
+        out.steps = static_cast<std::uint32_t>(result.records.size());
+        out.tokens = result.tokens;
+        out.flops = run.flops;
+        return out;
     }
 
     Result<Digest> records_root(ByteView records) override {
@@ -211,9 +220,9 @@ class EngineCompute final : public Compute {
         return execution::run_prefix(record, *terms, prefix.steps, inputs, options);
     }
 
-    Result<Digest> aggregate_trace(ByteView records, const crypto::Signature& challenge) override {
+    Result<Digest> records_trace(ByteView records, const crypto::Signature& challenge) override {
         GYM_TRY(const auto decoded, engine::decode_records(records));
-        return execution::aggregate_trace(decoded, challenge);
+        return execution::records_trace(decoded, challenge);
     }
 
   private:

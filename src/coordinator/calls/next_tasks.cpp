@@ -23,6 +23,37 @@ Result<records::Task> train_task(const Context& context, db::Transaction& tx,
     return records::Task(std::move(task));
 }
 
+/// What an aggregate's task has beside a train unit's.
+Status add_aggregate(const Context& context, db::Transaction& tx, const registry::Unit& unit,
+                     const RoundInputs& inputs, records::VerifyTask& task) {
+    task.round = inputs.record;
+    GYM_TRY(const registry::Job job, registry::get_job(tx, unit.key.job_id));
+    task.delta_norm_max = job.terms.delta_norm_max;
+    task.hold_drawn = job.terms.elastic.hold_drawn;
+    task.overlap = job.terms.elastic.overlap != 0;
+    GYM_TRY(task.deltas, registry::included_deltas(tx, unit.key.job_id, unit.key.round));
+    if (protocol::held_of(task.deltas) == 0) return {};
+    GYM_TRY(const auto before,
+            context.facts->round_inputs(tx, unit.key.job_id, unit.key.round - 1));
+    task.earlier = {before->record, before->train};
+    return {};
+}
+
+/// What an evaluation's task has: the state that the round ended in, and the aggregate that made
+/// it. A round without deltas has none: it ended in the state that it began from.
+Status add_evaluated(db::Transaction& tx, const registry::Unit& unit, records::VerifyTask& task) {
+    GYM_TRY(const registry::Round round, registry::get_round(tx, unit.key.job_id, unit.key.round));
+    const Digest aggregate = protocol::unit_id(
+        {unit.key.job_id, unit.key.round, protocol::kAggregateSlot, unit.key.attempt});
+    GYM_TRY(const auto made, registry::find_commitment(tx, aggregate));
+    if (!round.next_base) return fail(ErrorCode::kInternal, "an evaluated round has not ended");
+    task.inputs.base_state_blob = round.next_base->blob;
+    task.inputs.base_steps.clear();
+    task.inputs.momentum_blob.reset();
+    if (made) task.aggregate = made->commitment;
+    return {};
+}
+
 Result<records::Task> verify_task(const Context& context, db::Transaction& tx,
                                   const registry::Unit& unit) {
     GYM_TRY(const auto inputs, context.facts->round_inputs(tx, unit.key.job_id, unit.key.round));
@@ -43,18 +74,9 @@ Result<records::Task> verify_task(const Context& context, db::Transaction& tx,
     task.deadline_ms = unit.status.deadline_ms;
     task.late = unit.status.late;
     task.delta_norm_factor = inputs->delta_norm_factor;
-    if (unit.kind != protocol::UnitKind::kAggregate) return records::Task(std::move(task));
-    task.round = inputs->record;
-    GYM_TRY(const registry::Job job, registry::get_job(tx, unit.key.job_id));
-    task.delta_norm_max = job.terms.delta_norm_max;
-    task.hold_drawn = job.terms.elastic.hold_drawn;
-    task.overlap = job.terms.elastic.overlap != 0;
-    GYM_TRY(task.deltas, registry::included_deltas(tx, unit.key.job_id, unit.key.round));
-    if (protocol::held_of(task.deltas) != 0) {
-        GYM_TRY(const auto before,
-                context.facts->round_inputs(tx, unit.key.job_id, unit.key.round - 1));
-        task.earlier = {before->record, before->train};
-    }
+    if (unit.kind == protocol::UnitKind::kAggregate)
+        GYM_CHECK(add_aggregate(context, tx, unit, *inputs, task));
+    if (unit.kind == protocol::UnitKind::kEvaluate) GYM_CHECK(add_evaluated(tx, unit, task));
     return records::Task(std::move(task));
 }
 

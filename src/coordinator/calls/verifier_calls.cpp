@@ -89,13 +89,13 @@ Result<std::optional<protocol::Reason>> find_difference(const Context& context,
                                         claim.records_root, report.records_root));
 }
 
-/// A verifier that agrees on an aggregate must have known its record before it was disclosed. (The
-/// trace of a train unit is known only to those who run it: see audits.hpp.)
-Status check_aggregate_trace(const Context& context, const Case& facts,
-                             const protocol::Report& report) {
-    if (facts.unit.kind != protocol::UnitKind::kAggregate) return {};
+/// A verifier that agrees on a unit of the coordinator's must have known its records before they
+/// were disclosed. (The trace of a train unit is known only to those who run it: see audits.hpp.)
+Status check_records_trace(const Context& context, const Case& facts,
+                           const protocol::Report& report) {
+    if (facts.unit.kind == protocol::UnitKind::kTrain) return {};
     GYM_TRY(const Digest trace,
-            context.deps.compute.aggregate_trace(facts.stored.records, report.challenge_signature));
+            context.deps.compute.records_trace(facts.stored.records, report.challenge_signature));
     if (trace == report.trace) return {};
     return fail(ErrorCode::kMismatch,
                 "report: its trace was not computed from " + protocol::name_unit(facts.unit.key));
@@ -184,7 +184,7 @@ Result<RevealOutcome> reveal_report(const Context& context, const protocol::Repo
                                               report.records_root.hex());
     GYM_TRY(const auto difference,
             find_difference(context, facts.unit, facts.stored, report, records));
-    if (!difference) GYM_CHECK(check_aggregate_trace(context, facts, report));
+    if (!difference) GYM_CHECK(check_records_trace(context, facts, report));
     GYM_TRY(const auto kept, check_claim(context, facts, report, claim));
     GYM_CHECK(decide(context, facts, report, records, difference, kept));
     return RevealOutcome{!difference, difference ? difference->sentence : ""};

@@ -1,12 +1,10 @@
-// The outer step of a round: which deltas go in, the next base state, the unit that stands for it;
-// later its loss.
+// The outer step of a round: which deltas go in, the next base state, the unit that stands for it.
 #include "drivers/aggregation.hpp"
 
 #include "drivers/chosen_deltas.hpp"
 #include "drivers/claims.hpp"
-#include "drivers/draws.hpp"
+#include "drivers/own_units.hpp"
 #include "gym/coordinator/decisions.hpp"
-#include "gym/registry/datasets.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -23,31 +21,6 @@ protocol::SignedCommitment sign_aggregate(const Context& context, const registry
     commitment.steps = 1;
     commitment.flops = result.flops;
     return protocol::sign(context.options.domain, commitment, context.deps.key);
-}
-
-/// The coordinator's own unit: assigned, committed and drawn at once. Then the round's beacon is
-/// older than the commitment, so only a rate of 1 keeps the coordinator from knowing whether it is
-/// looked at. Where rounds overlap it may be younger: the unit is drawn with the round's others.
-Status add_aggregate_unit(const Context& context, db::Transaction& tx, const registry::Job& job,
-                          const registry::Round& round,
-                          const protocol::SignedCommitment& commitment, ByteView records,
-                          UnixMs now_ms) {
-    const Address& self = context.deps.key.address();
-    registry::NewUnit unit;
-    unit.key = aggregate_key(round);
-    unit.kind = protocol::UnitKind::kAggregate;
-    unit.worker = self;
-    unit.owner = self;
-    unit.sampling_rate_ppm = job.terms.sampling.aggregate_ppm;
-    const Digest id = protocol::unit_id(unit.key);
-    const protocol::LifecycleParams& params = job.terms.lifecycle;
-    GYM_CHECK(registry::assign_unit(tx, unit, params, now_ms));
-    GYM_CHECK(registry::store_commitment(tx, id, commitment, records, now_ms));
-    GYM_CHECK(registry::advance(tx, id, protocol::event::Committed{}, params, now_ms));
-    if (!round.beacon) return {};  // it draws the unit when it is there, as those of workers
-    const bool drawn = protocol::is_sampled(*round.beacon, id, unit.sampling_rate_ppm);
-    GYM_CHECK(registry::advance(tx, id, protocol::event::Drawn{drawn}, params, now_ms));
-    return assign_verifiers(context, tx, round, now_ms);
 }
 
 struct Inputs {
@@ -168,8 +141,7 @@ Status aggregate_into(const Context& context, const registry::Job& job,
         GYM_CHECK(store(tx, round, target, outcome, now_ms));
         GYM_CHECK(registry::set_included(tx, target.round, included));
         if (commitment)
-            GYM_CHECK(
-                add_aggregate_unit(context, tx, job, target, *commitment, result->records, now_ms));
+            GYM_CHECK(add_own_unit(context, tx, job, target, *commitment, result->records, now_ms));
         return {};
     });
     GYM_CHECK(written);
@@ -188,31 +160,6 @@ Status aggregate_round(const Context& context, const registry::Job& job,
     GYM_TRY(const bool waits, awaits_deltas(context, job, round));
     if (waits) return {};
     return aggregate_into(context, job, round, *target, summary);
-}
-
-Status evaluate_base(const Context& context, const registry::Job& job, TickSummary& summary) {
-    std::optional<registry::Round> round, last;
-    registry::Dataset dataset;
-    GYM_CHECK(context.transact([&](db::Transaction& tx) -> Status {
-        GYM_TRY(round, registry::round_to_evaluate(tx, job.id));
-        if (!round) return {};
-        GYM_TRY(last, registry::last_round(tx, job.id));
-        GYM_TRY(dataset, registry::get_dataset(tx, job.dataset_root));
-        return {};
-    }));
-    if (!round || !may_evaluate(last->state)) return {};
-    const blob::BlobStore& blobs = context.deps.blobs;
-    GYM_TRY(const Bytes program, blobs.get(job.artifacts->evaluate_program_blob));
-    GYM_TRY(const Bytes base, blobs.get(round->next_base->blob));
-    GYM_TRY(const Bytes tokens, blobs.get(dataset.blob));
-    GYM_TRY(const double loss,
-            context.deps.compute.evaluate(program, base, tokens, job.dataset_root,
-                                          job.terms.evaluate_windows));
-    GYM_CHECK(context.transact([&](db::Transaction& tx) {
-        return registry::set_validation_loss(tx, job.id, round->round, loss);
-    }));
-    note(summary, name_round(*round) + ": validation loss " + std::to_string(loss));
-    return {};
 }
 
 }  // namespace gym::coordinator

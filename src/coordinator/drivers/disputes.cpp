@@ -289,7 +289,8 @@ Result<std::optional<Due>> look_at_dispute(const Context& context, const registr
                                            const std::optional<registry::GameWatch>& games,
                                            const registry::Unit& unit, TickSummary& summary) {
     DisputeFacts facts{unit, unit.worker == context.deps.key.address(), std::nullopt};
-    if (games) {
+    // No game is about an evaluation.
+    if (games && unit.kind != protocol::UnitKind::kEvaluate) {
         GYM_TRY(facts.games, verdict_on(context, *games, unit));
     }
     switch (next_step(facts, context.now())) {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "drivers/aggregation.hpp"
 #include "drivers/audits.hpp"
 #include "drivers/disputes.hpp"
+#include "drivers/evaluation.hpp"
 #include "drivers/game_state.hpp"
 #include "drivers/games.hpp"
 #include "drivers/planning.hpp"

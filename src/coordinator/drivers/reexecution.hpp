@@ -1,10 +1,17 @@
 #pragma once
 
 #include <stop_token>
+#include <string_view>
 
 #include "context.hpp"
 
 namespace gym::coordinator {
+
+/// A blob of the coordinator's store. @param what it is, for the error. @errors of the store.
+[[nodiscard]] Result<blob::VerifiedBlob> load_blob(const Context& context, const Digest& root,
+                                                   std::string_view what);
+[[nodiscard]] Result<blob::VerifiedBlob> load_dataset(const Context& context,
+                                                      const registry::Job& job);
 
 /// Runs a unit again from the inputs that the coordinator keeps: for the referee of a dispute, and
 /// for the audit of a report.

@@ -37,8 +37,8 @@ class RightCompute : public Compute {
                                  const std::vector<DeltaPtr>& deltas, Included included) override {
         return engine_->aggregate(program, std::move(base), std::move(momentum), deltas, included);
     }
-    Result<double> evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
-                            const Digest& dataset_root, std::uint32_t windows_max) override {
+    Result<Evaluated> evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
+                               const Digest& dataset_root, std::uint32_t windows_max) override {
         return engine_->evaluate(evaluate_program, base, dataset, dataset_root, windows_max);
     }
     Result<Digest> records_root(ByteView records) override {
@@ -59,8 +59,8 @@ class RightCompute : public Compute {
                               const std::stop_token& stop) override {
         return engine_->run_prefix(record, prefix, program, base, dataset, stop);
     }
-    Result<Digest> aggregate_trace(ByteView records, const crypto::Signature& challenge) override {
-        return engine_->aggregate_trace(records, challenge);
+    Result<Digest> records_trace(ByteView records, const crypto::Signature& challenge) override {
+        return engine_->records_trace(records, challenge);
     }
 
   private:

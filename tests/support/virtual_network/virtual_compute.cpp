@@ -44,11 +44,16 @@ Result<coordinator::Compute::Aggregated> VirtualCompute::aggregate(
     return out;
 }
 
-Result<double> VirtualCompute::evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
-                                        const Digest& dataset_root, std::uint32_t windows_max) {
-    const double flops = 2.0 * static_cast<double>(settings_.parameters) *
-                         static_cast<double>(settings_.tokens_of_window) * windows_max;
-    spend_(flops / settings_.operator_flops);
+double VirtualCompute::evaluate_flops(const Settings& settings, std::uint32_t windows) {
+    return 2.0 * static_cast<double>(settings.parameters) *
+           static_cast<double>(settings.tokens_of_window) * windows;
+}
+
+Result<coordinator::Compute::Evaluated> VirtualCompute::evaluate(ByteView evaluate_program,
+                                                                 ByteView base, ByteView dataset,
+                                                                 const Digest& dataset_root,
+                                                                 std::uint32_t windows_max) {
+    spend_(evaluate_flops(settings_, windows_max) / settings_.operator_flops);
     return fake_.evaluate(evaluate_program, base, dataset, dataset_root, windows_max);
 }
 

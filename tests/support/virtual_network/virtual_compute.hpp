@@ -27,8 +27,8 @@ class VirtualCompute final : public coordinator::Compute {
     }
     Result<Aggregated> aggregate(ByteView program, Bytes base, Bytes momentum,
                                  const std::vector<DeltaPtr>& deltas, Included included) override;
-    Result<double> evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
-                            const Digest& dataset_root, std::uint32_t windows_max) override;
+    Result<Evaluated> evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
+                               const Digest& dataset_root, std::uint32_t windows_max) override;
     Result<Digest> records_root(ByteView records) override { return fake_.records_root(records); }
     Result<std::optional<Difference>> first_difference(ByteView committed,
                                                        ByteView recomputed) override {
@@ -45,14 +45,15 @@ class VirtualCompute final : public coordinator::Compute {
                settings_.operator_flops);
         return fake_.run_prefix(record, prefix, program, base, dataset, stop);
     }
-    Result<Digest> aggregate_trace(ByteView records, const crypto::Signature& challenge) override {
-        return fake_.aggregate_trace(records, challenge);
+    Result<Digest> records_trace(ByteView records, const crypto::Signature& challenge) override {
+        return fake_.records_trace(records, challenge);
     }
 
     /// The same without a duration, for nodes that compute it, too.
     testing::FakeCompute& fake() { return fake_; }
     /// Seconds of the outer step on so many threads.
     static double aggregate_seconds(const Settings& settings, std::size_t deltas, unsigned threads);
+    static double evaluate_flops(const Settings& settings, std::uint32_t windows);
 
   private:
     const Settings& settings_;

@@ -178,10 +178,12 @@ void VirtualNode::delivered(const Digest& unit, bool taken) {
 
 void VirtualNode::verify(const records::VerifyTask& task) {
     const Settings& settings = around_.settings;
-    const bool aggregate = task.kind() == UnitKind::kAggregate;
     std::uint64_t more_bytes = 0;
     double seconds = 0;
-    if (aggregate) {
+    if (task.kind() == UnitKind::kEvaluate) {
+        seconds = VirtualCompute::evaluate_flops(settings, settings.evaluate_windows) /
+                  settings.operator_flops;
+    } else if (task.kind() == UnitKind::kAggregate) {
         more_bytes = settings.bytes(settings.codec.outer_state) +
                      task.deltas.size() * settings.bytes(settings.codec.delta);
         seconds = VirtualCompute::aggregate_seconds(settings, task.deltas.size(), kVerifierThreads);
@@ -214,6 +216,9 @@ protocol::Report VirtualNode::make_report(const records::VerifyTask& task, Bytes
         records = result.records;
         out.final_state_root = result.base.root;
         out.delta_root = result.momentum.root;
+    } else if (task.kind() == UnitKind::kEvaluate) {
+        records = FakeCompute::evaluation_records(must(blobs.get(task.inputs.base_state_blob)));
+        out.final_state_root = task.commitment.commitment.final_state_root;
     } else {
         const FakeCompute::Trained trained = FakeCompute::train(task.record);
         records = trained.records;

@@ -117,12 +117,45 @@ TEST_F(ExecutionTest, AnAggregateIsTheSameForEverybodyAndItsTraceFollowsFromItsR
     const auto again = run_aggregate(aggregate_inputs(), {2, "scalar"}, &challenge_);
     ASSERT_TRUE(again.ok()) << again.error().message;
     EXPECT_EQ(again->roots(), first->roots());
-    EXPECT_EQ(again->trace, aggregate_trace(first->result.records, challenge_));
+    EXPECT_EQ(again->trace, records_trace(first->result.records, challenge_));
     EXPECT_TRUE(first->trace.is_zero());
     AggregateInputs derived = aggregate_inputs();
     derived.program = std::make_shared<const program::Program>(first->result.program);
     EXPECT_EQ(run_aggregate(derived).error().code, ErrorCode::kInvalidArgument)
         << "it takes the train program";
+}
+
+TEST_F(ExecutionTest, AnEvaluationIsTheSameForEverybodyAndHasAStepForEachBatch) {
+    const EvaluationInputs inputs{inputs_.program, inputs_.dataset, inputs_.base};
+    const auto first = run_evaluation(inputs, 9);
+    ASSERT_TRUE(first.ok()) << first.error().message;
+    const auto& records = first->result.records;
+    ASSERT_GT(records.size(), 1U);
+    EXPECT_EQ(first->records_root, engine::records_root(records));
+    EXPECT_EQ(first->state_root, engine::state_root(inputs_.base));
+    EXPECT_TRUE(first->roots().delta.is_zero());
+    EXPECT_TRUE(first->trace.is_zero());
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        EXPECT_EQ(records[i].step, i);
+        EXPECT_FALSE(records[i].batch_root.is_zero());
+        EXPECT_FALSE(records[i].state_root.has_value());
+    }
+    EXPECT_NE(records[0].batch_root, records[1].batch_root);
+    // Of its steps alone, a verifier evaluates the same windows.
+    const auto windows =
+        engine::evaluation_windows(*inputs.program, static_cast<std::uint32_t>(records.size()));
+    ASSERT_TRUE(windows.ok()) << windows.error().message;
+    EXPECT_EQ(*windows, first->result.windows);
+    const auto again = run_evaluation(inputs, *windows, {2, "scalar"}, {}, &challenge_);
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_EQ(again->roots(), first->roots());
+    EXPECT_EQ(again->trace, records_trace(records, challenge_));
+    EXPECT_EQ(engine::evaluation_windows(*inputs.program, 0).error().code, ErrorCode::kOutOfRange);
+    EXPECT_EQ(engine::evaluation_windows(*inputs.program, UINT32_MAX).error().code,
+              ErrorCode::kOutOfRange);
+    const auto decoded = engine::decode_records(engine::encode_records(records));
+    ASSERT_TRUE(decoded.ok()) << decoded.error().message;
+    EXPECT_TRUE(std::ranges::equal(*decoded, records));
 }
 
 }  // namespace

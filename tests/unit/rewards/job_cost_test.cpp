@@ -79,8 +79,8 @@ void Charged::charge_round(std::mt19937_64& random) {
     Amount round;
     for (std::uint64_t slot = 0; slot < shape.slots; ++slot)
         charge_unit(random, round);
-    add(round, report(shape.aggregate_flops));
-    add(work.report_flops, Amount(shape.aggregate_flops));
+    add(round, report(shape.own_flops));
+    add(work.report_flops, Amount(shape.own_flops));
     const Fee fee = fee_of(round, fee_ppm, burned_ppm).value();
     add(round, fee.kept);
     add(round, fee.burned);
@@ -99,7 +99,7 @@ TEST(JobCostProperty, NothingCostsMoreThanTheQuoteAndItsBudgetBeginsEveryRound) 
             // The coordinator's condition: all that was and may be, one more round, its aggregate.
             Work next = job.work;
             job.add(next.training_flops, Amount(job.unit_flops() * job.shape.slots));
-            job.add(next.report_flops, Amount(job.shape.aggregate_flops));
+            job.add(next.report_flops, Amount(job.shape.own_flops));
             EXPECT_LE(protocol::cost_bound(job.price, job.rates, next).value(), most)
                 << "round " << round << ", seed " << seed;
             job.charge_round(again);

@@ -48,6 +48,7 @@ class WireTest : public ::testing::Test {
         task.hold_drawn = true;
         task.late = true;
         task.earlier = {job_.record, job_.inputs};
+        task.aggregate = commitment();
         return task;
     }
 };

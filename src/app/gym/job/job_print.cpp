@@ -219,8 +219,11 @@ void print_job_line(const client::Job& job) {
 
 void print_round(const client::JobRound& round, const client::Job& job) {
     // Where rounds overlap, one without workers follows the last.
-    print_line("round {} of {}  validation loss {:.4f}  commitments {}", round.round,
+    const bool refuted = round.validation_state == to_string(protocol::UnitState::kDisputed) ||
+                         round.validation_state == to_string(protocol::UnitState::kRejected);
+    print_line("round {} of {}  validation loss {:.4f}{}  commitments {}", round.round,
                std::max(job.rounds, round.round), *round.validation_loss,
+               refuted ? " (a verifier computes another one)" : "",
                round.commitment_count ? std::to_string(*round.commitment_count) : "-");
     std::fflush(stdout);
 }

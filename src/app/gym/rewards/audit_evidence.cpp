@@ -18,6 +18,7 @@ class AuditEvidence final : public rewards::EvidenceSource {
         PublishedRound out;
         out.record = published.record;
         out.aggregate = published.aggregate;
+        out.evaluation = published.evaluation;
         out.beacon_block = published.beacon_block.value_or(0);
         out.drand_round = published.drand_round;
         GYM_TRY(out.commitments, api_.commitments(job_id, round));

@@ -81,8 +81,10 @@ struct JobView {
     std::vector<registry::StoredOrder> orders;  ///< of its owner, as they came
     JobCost cost;
     OpenUnits open_units;
-    std::vector<registry::Round> rounds;         ///< ascending
-    std::vector<std::uint64_t> kept_rounds;      ///< registry::kept_rounds()
+    std::vector<registry::Round> rounds;     ///< ascending
+    std::vector<std::uint64_t> kept_rounds;  ///< registry::kept_rounds()
+    /// Of rounds' validation losses: the state of the unit that stands for it, by round.
+    std::map<std::uint64_t, protocol::UnitState> evaluations;
     std::vector<registry::Unit> faults;          ///< units disputed, rejected or slashed
     std::map<std::string, std::uint64_t> units;  ///< state -> train units
     std::vector<registry::JobDataPart> data;     ///< its providers, if its dataset is a mix
@@ -104,10 +106,10 @@ struct UnitView {
     std::vector<ReportView> reports;
 };
 
-/// A round and the coordinator's signed commitment to its aggregate.
+/// A round and the coordinator's signed commitments to its own units.
 struct RoundView {
     registry::Round round;
-    std::optional<Bytes> aggregate;  ///< its signed commitment
+    std::optional<Bytes> aggregate, evaluation;
 };
 
 /// The chain and the addresses of the contracts.

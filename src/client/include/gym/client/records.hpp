@@ -102,6 +102,8 @@ struct JobRound {
     std::uint64_t round = 0;
     std::optional<double> validation_loss;
     std::optional<std::uint64_t> commitment_count;
+    /// Of the unit that stands for the loss; empty: there is none.
+    std::string validation_state;
 };
 struct JobDetail : Job {
     std::string waiting_for;  ///< one sentence; may be empty
@@ -244,7 +246,7 @@ struct UnitReport {
 /// A round without its commitments, which have a list of their own.
 struct PublishedRound {
     Bytes record;
-    std::optional<Bytes> aggregate;
+    std::optional<Bytes> aggregate, evaluation;
     std::optional<std::uint64_t> beacon_block;  ///< whose prevrandao draws the sample
     std::optional<std::uint64_t> drand_round;   ///< or the randomness of this round of drand
 };

@@ -105,10 +105,18 @@ class Compute {
                                                        const std::vector<DeltaPtr>& deltas,
                                                        Included included) = 0;
 
-    /// Mean validation loss in nats per token.
-    [[nodiscard]] virtual Result<double> evaluate(ByteView evaluate_program, ByteView base,
-                                                  ByteView dataset, const Digest& dataset_root,
-                                                  std::uint32_t windows_max) = 0;
+    struct Evaluated {
+        double mean_loss = 0;  ///< nats per token, exact
+        Bytes records;         ///< encoded step records, one a batch
+        Digest records_root;
+        std::uint32_t steps = 0;
+        std::uint64_t tokens = 0;
+        std::uint64_t flops = 0;
+    };
+    /// The validation loss of a state.
+    [[nodiscard]] virtual Result<Evaluated> evaluate(ByteView evaluate_program, ByteView base,
+                                                     ByteView dataset, const Digest& dataset_root,
+                                                     std::uint32_t windows_max) = 0;
 
     /// The root that a commitment names for encoded step records. @errors kMalformed.
     [[nodiscard]] virtual Result<Digest> records_root(ByteView records) = 0;
@@ -147,10 +155,10 @@ class Compute {
                                                     ByteView base, ByteView dataset,
                                                     const std::stop_token& stop) = 0;
 
-    /// The trace that a report on the coordinator's own aggregate must have: its leaves are the
+    /// The trace that a report on a unit of the coordinator's own must have: its leaves are the
     /// hashes of the step records. @errors kMalformed.
-    [[nodiscard]] virtual Result<Digest> aggregate_trace(ByteView records,
-                                                         const crypto::Signature& challenge) = 0;
+    [[nodiscard]] virtual Result<Digest> records_trace(ByteView records,
+                                                       const crypto::Signature& challenge) = 0;
 };
 
 }  // namespace gym::coordinator

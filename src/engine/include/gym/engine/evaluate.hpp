@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "gym/blob/dataset.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/engine/engine.hpp"
+#include "gym/engine/record.hpp"
 #include "gym/engine/state.hpp"
 
 namespace gym::engine {
@@ -22,6 +24,9 @@ struct Evaluation {
     /// Of a classifier: rows whose largest logit, the first of equal ones, is that of their class.
     /// Exact; no part of the root.
     std::uint32_t correct = 0;
+    /// Of each batch its root and its loss, as of a step that changes no state. No part of the
+    /// root, which has the losses.
+    std::vector<StepRecord> records;
 };
 
 /// Told after every batch how many windows are done; false ends the evaluation.
@@ -39,5 +44,10 @@ using EvaluationProgress =
                                           const EngineOptions& options = {},
                                           const EvaluationProgress& progress = {},
                                           blob::Split split = blob::Split::kValidation);
+
+/// windows_max for an evaluation of exactly `batches` batches, if the split has places for them.
+/// @errors kOutOfRange for none, or for more windows than 2^32; those of the program's shape.
+[[nodiscard]] Result<std::uint32_t> evaluation_windows(const program::Program& train,
+                                                       std::uint32_t batches);
 
 }  // namespace gym::engine

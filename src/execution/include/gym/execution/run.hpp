@@ -9,6 +9,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/crypto/key.hpp"
+#include "gym/engine/evaluate.hpp"
 #include "gym/engine/unit.hpp"
 #include "gym/program/delta_groups.hpp"
 #include "gym/program/program.hpp"
@@ -87,8 +88,33 @@ struct AggregateRun {
 [[nodiscard]] Result<AggregateRun> run_aggregate(AggregateInputs inputs,
                                                  const engine::EngineOptions& options = {},
                                                  const crypto::Signature* challenge = nullptr);
-/// The trace of a report on an aggregate, whose leaves are the hashes of its step records.
-[[nodiscard]] Digest aggregate_trace(std::span<const engine::StepRecord> records,
-                                     const crypto::Signature& challenge);
+/// Decoded inputs of the evaluation of a round's next base state.
+struct EvaluationInputs {
+    std::shared_ptr<const program::Program> program;  ///< the job's train or evaluation program
+    std::shared_ptr<const blob::Dataset> dataset;
+    engine::State state;  ///< the parameters that are evaluated
+};
+
+struct EvaluationRun {
+    engine::Evaluation result;
+    Digest records_root;
+    std::uint64_t flops = 0;
+    Digest state_root;  ///< of what was evaluated
+    Digest trace;       ///< as of TrainRun
+
+    [[nodiscard]] protocol::UnitRoots roots() const { return {records_root, state_root, {}}; }
+};
+/// Runs a round's evaluation unit: a step for each batch of validation windows, which changes
+/// nothing and makes no delta. @errors of engine::evaluate().
+[[nodiscard]] Result<EvaluationRun> run_evaluation(const EvaluationInputs& inputs,
+                                                   std::uint32_t windows_max,
+                                                   const engine::EngineOptions& options = {},
+                                                   const engine::EvaluationProgress& progress = {},
+                                                   const crypto::Signature* challenge = nullptr);
+
+/// The trace of a report on a unit of the coordinator, whose leaves are the hashes of its step
+/// records.
+[[nodiscard]] Digest records_trace(std::span<const engine::StepRecord> records,
+                                   const crypto::Signature& challenge);
 
 }  // namespace gym::execution

@@ -47,6 +47,10 @@ class InputLoader {
     Result<std::shared_ptr<const program::Program>> load_program(
         const protocol::RoundTerms& record, const Digest& program_blob,
         const rpc::BlobCache::Progress& progress = {});
+    /// The dataset of a round. @errors as above; kMalformed if the inputs name none.
+    Result<std::shared_ptr<const blob::Dataset>> load_dataset(
+        const protocol::RoundTerms& record, const records::UnitInputs& inputs,
+        const rpc::BlobCache::Progress& progress = {});
     /// A state whose root must be `root`. @errors as above.
     Result<engine::State> load_state(const Digest& blob, const Digest& root,
                                      const rpc::BlobCache::Progress& progress = {});

@@ -37,8 +37,10 @@ struct Work {
 /// Upper bounds of the units of one round.
 struct RoundShape {
     std::uint64_t slots = 0;
-    std::uint64_t steps = 0;            ///< of a unit
-    std::uint64_t aggregate_flops = 0;  ///< of the round's aggregate, over a delta of every slot
+    std::uint64_t steps = 0;  ///< of a unit
+    /// Of the coordinator's own units: the aggregate, over a delta of every slot, and the
+    /// evaluation.
+    std::uint64_t own_flops = 0;
 };
 
 /// An upper bound of what `rounds` rounds cost, whatever becomes of their units. A job with this

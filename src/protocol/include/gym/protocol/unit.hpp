@@ -26,6 +26,10 @@ enum class UnitKind : std::uint8_t {
 /// them.
 inline constexpr std::uint32_t kAggregateSlot = 0xFFFF'FFFFU;
 inline constexpr std::uint32_t kEvaluateSlot = 0xFFFF'FFFEU;
+/// Whether a slot is one of the coordinator's own.
+[[nodiscard]] constexpr bool is_coordinators(std::uint32_t slot) noexcept {
+    return slot >= kEvaluateSlot;
+}
 /// Most slots (so workers) of one round.
 inline constexpr std::uint32_t kSlotsMax = 65'536;
 

@@ -66,7 +66,9 @@ struct EarlierRound {
 
 /// A unit that is drawn and assigned to a verifier. Of a train unit it runs the slot again. Of an
 /// aggregate it recomputes the outer step over `deltas` from base and momentum, and reports the
-/// next base root as final state root and the next momentum root as delta root.
+/// next base root as final state root and the next momentum root as delta root. Of an evaluation it
+/// computes the losses of the state that the aggregate made, in `inputs` as the base state, and
+/// reports no delta.
 struct VerifyTask {
     protocol::UnitKey unit;
     protocol::UnitRecord record;  ///< without a slot of an aggregate
@@ -88,6 +90,9 @@ struct VerifyTask {
     /// alone. Those are in `deltas` as held, and in time: nothing goes in later.
     bool overlap = false;
     std::optional<EarlierRound> earlier;  ///< of an aggregate with held deltas: where they are from
+    /// Of an evaluation: the commitment to the aggregate that made the state; absent: the round had
+    /// no deltas, and ended in the state that it began from.
+    std::optional<protocol::SignedCommitment> aggregate = std::nullopt;
 
     [[nodiscard]] Digest unit_id() const { return protocol::unit_id(unit); }
     [[nodiscard]] protocol::UnitKind kind() const { return commitment.commitment.kind; }

@@ -25,14 +25,15 @@ Result<std::optional<protocol::CostRates>> published_cost_rates(db::Transaction&
 /// The work of a job's units that is paid or may still be paid. Training: a unit without a
 /// commitment counts in full, one that ended without pay not at all, and one that expired with a
 /// prefix for the prefix's steps until that is decided against it. Reports: on train units that
-/// ended without pay once a report is accepted, on refuted prefixes, and on aggregates until they
-/// have ended without one.
+/// ended without pay once a report is accepted, on refuted prefixes, and on the coordinator's own
+/// until they have ended without one.
 /// @param rounds The rounds whose units count; all rounds if absent.
 Result<protocol::Work> billable_work(
     db::Transaction& tx, const Digest& job_id,
     const std::optional<std::vector<std::uint64_t>>& rounds = std::nullopt);
 
-/// FLOPs of the job's largest unit that is not a train unit; zero before the first.
-Result<Amount> aggregate_flops_max(db::Transaction& tx, const Digest& job_id);
+/// FLOPs of the coordinator's own units of a round: of the job's largest aggregate and of its
+/// largest evaluation together; zero before the first.
+Result<Amount> own_flops_max(db::Transaction& tx, const Digest& job_id);
 
 }  // namespace gym::registry

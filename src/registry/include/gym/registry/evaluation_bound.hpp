@@ -13,8 +13,9 @@ struct EvaluationWork {
     double window = 0;  ///< of validation
 };
 
-/// The coordinator evaluates every round, and nobody pays for that: it may not be more work than
-/// twice what is paid, but for models that are so small that it does not matter.
+/// The coordinator evaluates every round, and nobody pays it for that; a verifier that evaluates
+/// again is paid. It may not be more work than twice that of the round's units, but for models that
+/// are so small that it does not matter.
 /// @return the most validation windows of a round; may be 0.
 [[nodiscard]] std::uint32_t evaluate_windows_bound(const JobTerms& terms,
                                                    const EvaluationWork& work);

@@ -30,9 +30,10 @@ Result<std::vector<PublishedCommitment>> published_commitments(db::Transaction& 
                                                                const Digest& job_id,
                                                                std::uint64_t round,
                                                                const Page& page);
-/// The coordinator's commitment to the round's aggregate, if it has one.
-Result<std::optional<Bytes>> aggregate_commitment(db::Transaction& tx, const Digest& job_id,
-                                                  std::uint64_t round);
+/// The coordinator's commitment to its own unit of the round, the aggregate or the evaluation, if
+/// it has one.
+Result<std::optional<Bytes>> own_commitment(db::Transaction& tx, const Digest& job_id,
+                                            std::uint64_t round, protocol::UnitKind kind);
 
 struct PublishedReport {
     Digest committed;  ///< what the verifier committed to before it revealed

@@ -34,7 +34,8 @@ struct RoundOnChain {
 struct PublishedRound {
     Bytes record;                    ///< protocol::encode(RoundRecord)
     std::vector<Bytes> commitments;  ///< signed, in the order of their leaves
-    std::optional<Bytes> aggregate;  ///< the coordinator's signed commitment, in no tree
+    /// The coordinator's signed commitments to its own units, in no tree.
+    std::optional<Bytes> aggregate, evaluation;
     // One of both once it is fixed what draws.
     std::uint64_t beacon_block = 0;
     std::optional<std::uint64_t> drand_round;
@@ -51,7 +52,7 @@ struct CommittedUnit {
 struct CommittedRound {
     protocol::RoundRecord record;
     Digest beacon;
-    std::map<Digest, CommittedUnit> units;  ///< by unit id; the aggregate among them
+    std::map<Digest, CommittedUnit> units;  ///< by unit id; the coordinator's own among them
     /// Those under the round's root that name the record before: of late units of that round.
     std::vector<protocol::SignedCommitment> late;
 };
@@ -59,9 +60,9 @@ struct CommittedRound {
 /// Rebuilds a round: the record has the hash on chain and is of this job and round; the leaves are
 /// as many as on chain and give its root; each commitment that does not name the record before is
 /// to a train unit of the record, one a slot, with the counts that the record fixes, signed by the
-/// slot's worker; the aggregate, if there is one, names the record and has a valid signature; the
-/// beacon's block is later than the root's or, where a drand chain draws, the round is the one that
-/// the contracts name, and proven.
+/// slot's worker; aggregate and evaluation, if there are, name the record and have valid
+/// signatures; the beacon's block is later than the root's or, where a drand chain draws, the round
+/// is the one that the contracts name, and proven.
 /// @errors kMismatch, a sentence that names the first thing that does not hold.
 [[nodiscard]] Result<CommittedRound> rebuild_round(const crypto::Eip712Domain& domain,
                                                    const Digest& job_id, std::uint64_t round,
