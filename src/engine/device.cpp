@@ -36,8 +36,8 @@ CudaDevices list_cuda() {
     CudaDevices out{.built_in = true, .devices = {}, .none_because = {}};
     int index = 0;
     for (auto& found : kernels::cuda::list_devices(out.none_because))
-        out.devices.push_back({index++, std::move(found.name), found.memory_bytes,
-                               std::move(found.unusable_because)});
+        out.devices.push_back({index++, std::move(found.name), std::move(found.uuid),
+                               found.memory_bytes, std::move(found.unusable_because)});
     return out;
 }
 #else
@@ -79,6 +79,16 @@ Result<std::string> device_model(std::string_view name) {
     GYM_TRY(const DeviceChoice choice, parse_device(name));
     if (!choice.cuda) return std::string("cpu");
     return cuda_model(choice.index);
+}
+
+Result<std::string> device_identity(std::string_view name) {
+    GYM_TRY(const DeviceChoice choice, parse_device(name));
+    GYM_TRY(std::string model, device_model(name));
+    if (!choice.cuda) return model;
+    for (const CudaDevice& device : cuda_devices().devices)
+        if (device.index == choice.index) return model + " (" + device.uuid + ")";
+    return fail(ErrorCode::kNotFound,
+                "the CUDA driver no longer shows device " + std::string(name));
 }
 
 Error device_erred(const std::string& what) {

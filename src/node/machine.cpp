@@ -12,12 +12,9 @@ namespace gym::node {
 
 namespace {
 
-/// "cuda" and "cuda:0" are one device.
-DeviceErrors errors_of(const NodeConfig& config, const std::string& model) {
-    const auto choice = engine::parse_device(config.device);
-    const bool cuda = choice.ok() && choice->cuda;
-    return {config.data_dir,
-            cuda ? "cuda:" + std::to_string(choice->index) + " (" + model + ")" : model};
+Result<DeviceErrors> errors_of(const NodeConfig& config) {
+    GYM_TRY(std::string identity, engine::device_identity(config.device));
+    return DeviceErrors(config.data_dir, std::move(identity));
 }
 
 /// Counts it where people and the node's next start find it.
@@ -35,7 +32,8 @@ Status count_error(const DeviceErrors& errors, const Error& error) {
 Result<std::string> device_of(const NodeConfig& config) {
     auto model = engine::device_model(config.device);
     if (model.ok()) {
-        GYM_CHECK(errors_of(config, *model).check());
+        GYM_TRY(const DeviceErrors errors, errors_of(config));
+        GYM_CHECK(errors.check());
         return model;
     }
     const Error error = model.error().in("device '" + config.device + "'");
@@ -48,9 +46,9 @@ Result<std::string> device_of(const NodeConfig& config) {
 }
 
 std::function<Status(const Error&)> device_check(const NodeConfig& config) {
-    const auto model = engine::device_model(config.device);
-    const DeviceErrors errors = errors_of(config, model.ok() ? *model : "unknown");
-    return [name = config.device, errors,
+    const auto known = errors_of(config);
+    return [name = config.device,
+            errors = known.ok() ? *known : DeviceErrors(config.data_dir, config.device),
             seen = engine::device_errors()](const Error& failure) mutable -> Status {
         if (const std::uint64_t now = engine::device_errors(); now != seen) {
             seen = now;

@@ -26,6 +26,8 @@ void refuse_graphs();
 std::size_t graphs();
 /// The device has compute capability 7.5 from now on.
 void age_device(int device);
+/// The driver numbers the two cards the other way round from now on.
+void reorder_cards();
 /// The most memory that was allocated at once, since forget_peaks().
 std::size_t peak_bytes(int device);
 void forget_peaks();
