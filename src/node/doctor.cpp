@@ -8,7 +8,6 @@
 #include "gym/common/file.hpp"
 #include "gym/common/speed_text.hpp"
 #include "gym/crypto/keystore.hpp"
-#include "gym/node/benchmark.hpp"
 #include "gym/node/chain_view.hpp"
 #include "gym/node/funding.hpp"
 #include "gym/node/machine.hpp"
@@ -60,7 +59,7 @@ Finding check_disk(const NodeConfig& config) {
 Finding check_engine(const NodeConfig& config) {
     const auto device = device_of(config);
     if (!device.ok()) return bad("engine", device.error().message);
-    const auto benchmark = run_benchmark(config.engine(), kBenchmarkMs);
+    const auto benchmark = measure_device(config, kBenchmarkMs);
     if (!benchmark.ok()) return bad("engine", benchmark.error().message);
     return good("engine", speed_text(static_cast<double>(benchmark->flops_per_second)) + " on " +
                               *device + " with " + std::to_string(config.threads_used()) +

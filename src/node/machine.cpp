@@ -17,14 +17,14 @@ Result<DeviceErrors> errors_of(const NodeConfig& config) {
     return DeviceErrors(config.data_dir, std::move(identity));
 }
 
-/// Counts it where people and the node's next start find it.
-Status count_error(const DeviceErrors& errors, const Error& error) {
+/// Counts it where people and the node's next start find it. @return "1 of 3 times that end its
+/// use". @errors as DeviceErrors::check(), if it was the last one.
+Result<std::string> count_error(const DeviceErrors& errors, const Error& error) {
     GYM_CHECK(errors.add(error.message, SystemClock().now_ms()));
     GYM_TRY(const unsigned count, errors.count());
-    spdlog::error(
-        "{} gave wrong results, which are not signed; {} of {} times that end its use: {}",
-        errors.device(), count, DeviceErrors::kErrorsMax, error.message);
-    return errors.check();
+    GYM_CHECK(errors.check());
+    return std::to_string(count) + " of " + std::to_string(DeviceErrors::kErrorsMax) +
+           " times that end its use";
 }
 
 }  // namespace
@@ -52,13 +52,26 @@ std::function<Status(const Error&)> device_check(const NodeConfig& config) {
             seen = engine::device_errors()](const Error& failure) mutable -> Status {
         if (const std::uint64_t now = engine::device_errors(); now != seen) {
             seen = now;
-            GYM_CHECK(count_error(errors, failure));
+            GYM_TRY(const std::string times, count_error(errors, failure));
+            spdlog::error("{} gave wrong results, which are not signed; {}: {}", errors.device(),
+                          times, failure.message);
         }
         const Status answers = engine::check_device(name);
         if (answers.ok()) return {};
         return answers.error().in("device '" + name +
                                   "' is lost to this process: start the node again");
     };
+}
+
+Result<Benchmark> measure_device(const NodeConfig& config, std::int64_t duration_ms) {
+    GYM_TRY(const DeviceErrors errors, errors_of(config));
+    const std::uint64_t seen = engine::device_errors();
+    auto measured = run_benchmark(config.engine(), duration_ms);
+    if (measured.ok() || engine::device_errors() == seen) return measured;
+    GYM_TRY(const std::string times, count_error(errors, measured.error()));
+    Error error = measured.error();
+    error.message += "; " + times + " (" + errors.device() + ")";
+    return error;
 }
 
 Result<std::uint64_t> device_memory_bytes(const NodeConfig& config) {

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "gym/crypto/keystore.hpp"
-#include "gym/node/benchmark.hpp"
 #include "gym/node/funding.hpp"
 #include "gym/node/machine.hpp"
 #include "gym/rpc/client.hpp"
@@ -112,7 +111,7 @@ Result<Registration> register_node(const NodeConfig& config, const RegisterOptio
         out.missing = funding_advice(config, answer.network, out.address);
     if (options.tell && !out.missing.empty()) options.tell(out.missing);
     GYM_TRY(const auto coordinator, rpc::connect(config.client({}), key.clone(), clock));
-    GYM_TRY(const Benchmark benchmark, run_benchmark(config.engine(), kBenchmarkMs));
+    GYM_TRY(const Benchmark benchmark, measure_device(config, kBenchmarkMs));
     out.flops_per_second = benchmark.flops_per_second;
     records::NodeProfile profile;
     profile.role = options.role;

@@ -44,6 +44,13 @@ void forget_work();
 /// only counted. Models of any size run so, and no check of theirs comes out right.
 /// @pre nothing is allocated.
 void only_count(bool yes);
+/// Only counts as long as it lives; also where an assertion ends a test.
+struct CountOnly {
+    CountOnly() { only_count(true); }
+    ~CountOnly() { only_count(false); }
+    CountOnly(const CountOnly&) = delete;
+    CountOnly& operator=(const CountOnly&) = delete;
+};
 /// All devices are as in the beginning.
 void mend_devices();
 

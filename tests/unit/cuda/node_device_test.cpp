@@ -1,12 +1,18 @@
 // What a node does with its GPU besides units, over the stand-in for the CUDA runtime.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
+#include "gym/common/file.hpp"
 #include "gym/engine/device.hpp"
 #include "gym/node/benchmark.hpp"
 #include "gym/node/device_errors.hpp"
+#include "gym/node/doctor.hpp"
 #include "gym/node/machine.hpp"
+#include "gym/node/registration.hpp"
+#include "gym/rpc/server.hpp"
+#include "memory_handler.hpp"
 #include "runtime.hpp"
 #include "small_model.hpp"
 #include "temporary_folder.hpp"
@@ -77,6 +83,34 @@ TEST_F(CudaNode, ACardTakesItsErrorsToAnotherPlace) {
     runtime::reorder_cards();
     EXPECT_TRUE(device_of(node_on("cuda:0")).ok()) << "another card";
     EXPECT_FALSE(device_of(node_on("cuda:1")).ok());
+}
+
+/// Of a device that computes nothing the engine finds every result wrong.
+TEST_F(CudaNode, WhatACardErrsInRegistrationAndDoctorCounts) {
+    const runtime::CountOnly from_here;
+    const SystemClock clock;
+    testing::MemoryHandler handler;
+    const auto server = rpc::Server::start({.ask_every_ms = 50}, handler, clock).value();
+    NodeConfig config = node_on("cuda:1");
+    config.coordinator = "127.0.0.1:" + std::to_string(server->port());
+    config.passphrase_file = dir_.path() / "pass";
+    ASSERT_TRUE(write_file_atomic(config.passphrase_file, as_bytes("secret\n"), 0600).ok());
+    const auto engine_finding = [&] {
+        const auto findings = run_doctor(config);
+        const auto found = std::ranges::find(findings, "engine", &Finding::check);
+        EXPECT_TRUE(found != findings.end() && !found->ok);
+        return found == findings.end() ? std::string() : found->detail;
+    };
+    const auto expect_text = [](const std::string& said, const std::string& text) {
+        EXPECT_NE(said.find(text), std::string::npos) << said;
+    };
+    ASSERT_EQ(DeviceErrors::kErrorsMax, 3U);
+    expect_text(engine_finding(), "1 of 3 times that end its use");
+    expect_text(register_node(config, {}).error().message, "2 of 3 times that end its use");
+    EXPECT_EQ(register_node(config, {}).error().code, ErrorCode::kInvalidArgument) << "the third";
+    expect_text(engine_finding(), "gave wrong results 3 times");
+    expect_text(register_node(config, {}).error().message, "gave wrong results 3 times");
+    EXPECT_TRUE(handler.profiles.empty());
 }
 
 }  // namespace
