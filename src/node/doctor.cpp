@@ -8,6 +8,7 @@
 #include "gym/common/file.hpp"
 #include "gym/common/speed_text.hpp"
 #include "gym/crypto/keystore.hpp"
+#include "gym/engine/device.hpp"
 #include "gym/node/chain_view.hpp"
 #include "gym/node/funding.hpp"
 #include "gym/node/machine.hpp"
@@ -32,8 +33,12 @@ Finding good(std::string check, std::string detail) {
 Finding check_memory(const NodeConfig& config) {
     const auto memory = device_memory_bytes(config);
     if (!memory.ok()) return bad("memory", memory.error().message);
-    const std::string text =
-        std::to_string(*memory >> 20) + " MiB" + (config.device == "cpu" ? "" : " on the GPU");
+    std::string text = std::to_string(*memory >> 20) + " MiB";
+    if (config.device != "cpu") {
+        const auto free = engine::free_device_bytes(config.device);
+        if (!free.ok()) return bad("memory", free.error().message);
+        text += " on the GPU, " + std::to_string(*free >> 20) + " MiB of them free now";
+    }
     if (*memory < config.memory_bytes)
         return good("memory", text + "; `memory` asks for more, all of it is lent");
     return good("memory", text);

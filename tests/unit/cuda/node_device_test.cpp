@@ -6,13 +6,16 @@
 
 #include "gym/common/file.hpp"
 #include "gym/engine/device.hpp"
+#include "gym/kernels/cuda/device.hpp"
 #include "gym/node/benchmark.hpp"
 #include "gym/node/device_errors.hpp"
 #include "gym/node/doctor.hpp"
 #include "gym/node/machine.hpp"
+#include "gym/node/node_lock.hpp"
 #include "gym/node/registration.hpp"
 #include "gym/rpc/server.hpp"
 #include "memory_handler.hpp"
+#include "offered_memory.hpp"
 #include "runtime.hpp"
 #include "small_model.hpp"
 #include "temporary_folder.hpp"
@@ -34,7 +37,18 @@ class CudaNode : public ::testing::Test {
         config.device = device;
         return config;
     }
+    [[nodiscard]] NodeConfig node_in_network(const std::string& device) {
+        NodeConfig config = node_on(device);
+        server_ = rpc::Server::start({.ask_every_ms = 50}, handler_, clock_).value();
+        config.coordinator = "127.0.0.1:" + std::to_string(server_->port());
+        config.passphrase_file = dir_.path() / "pass";
+        EXPECT_TRUE(write_file_atomic(config.passphrase_file, as_bytes("secret\n"), 0600).ok());
+        return config;
+    }
     testing::TemporaryFolder dir_;
+    const SystemClock clock_;
+    testing::MemoryHandler handler_;
+    std::unique_ptr<rpc::Server> server_;
 };
 
 TEST_F(CudaNode, TheBenchmarkMeasuresLaunchesOfGraphs) {
@@ -88,13 +102,7 @@ TEST_F(CudaNode, ACardTakesItsErrorsToAnotherPlace) {
 /// Of a device that computes nothing the engine finds every result wrong.
 TEST_F(CudaNode, WhatACardErrsInRegistrationAndDoctorCounts) {
     const runtime::CountOnly from_here;
-    const SystemClock clock;
-    testing::MemoryHandler handler;
-    const auto server = rpc::Server::start({.ask_every_ms = 50}, handler, clock).value();
-    NodeConfig config = node_on("cuda:1");
-    config.coordinator = "127.0.0.1:" + std::to_string(server->port());
-    config.passphrase_file = dir_.path() / "pass";
-    ASSERT_TRUE(write_file_atomic(config.passphrase_file, as_bytes("secret\n"), 0600).ok());
+    const NodeConfig config = node_in_network("cuda:1");
     const auto engine_finding = [&] {
         const auto findings = run_doctor(config);
         const auto found = std::ranges::find(findings, "engine", &Finding::check);
@@ -110,7 +118,38 @@ TEST_F(CudaNode, WhatACardErrsInRegistrationAndDoctorCounts) {
     EXPECT_EQ(register_node(config, {}).error().code, ErrorCode::kInvalidArgument) << "the third";
     expect_text(engine_finding(), "gave wrong results 3 times");
     expect_text(register_node(config, {}).error().message, "gave wrong results 3 times");
-    EXPECT_TRUE(handler.profiles.empty());
+    EXPECT_TRUE(handler_.profiles.empty());
+}
+
+TEST_F(CudaNode, MemoryThatOtherProgramsHaveIsNotRegistered) {
+    const runtime::CountOnly from_here;
+    std::string error;
+    const auto other = kernels::cuda::Device::open(1, error);
+    ASSERT_TRUE(other) << error;
+    const NodeConfig config = node_on("cuda:1");
+    std::string told;
+    const RegisterOptions options{.tell = [&](const std::string& note) { told = note; }};
+    const std::uint64_t lent = lent_memory(config, options).value();
+    EXPECT_EQ(usable_memory(config, lent, options).value(), lent) << "all is free";
+    EXPECT_EQ(told, "");
+    constexpr std::uint64_t kTaken = std::uint64_t{3} << 30;
+    ASSERT_NE(other->allocate(kTaken), nullptr);
+    EXPECT_EQ(lent_memory(config, options).value(), lent) << "it may be free again";
+    EXPECT_EQ(usable_memory(config, lent, options).value(), lent - kTaken);
+    EXPECT_NE(told.find("21504 MiB of the GPU's memory are free now, not 24576 MiB"),
+              std::string::npos)
+        << told;
+    EXPECT_EQ(usable_memory(config, lent / 2, options).value(), lent / 2);
+    EXPECT_EQ(usable_memory(node_on("cuda:0"), lent, options).value(), lent) << "another card";
+}
+
+TEST_F(CudaNode, AtWorkOnAGpuItIsNotRegistered) {
+    const runtime::CountOnly from_here;
+    const NodeConfig config = node_in_network("cuda:0");
+    ASSERT_FALSE(register_node(config, {}).ok()) << "it makes the key";
+    const auto at_work = NodeLock::acquire(config);
+    ASSERT_TRUE(at_work.ok()) << at_work.error().message;
+    EXPECT_EQ(register_node(config, {}).error().code, ErrorCode::kConflict);
 }
 
 }  // namespace

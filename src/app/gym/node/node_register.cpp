@@ -99,7 +99,8 @@ Status register_node(const CliContext& context, const RegisterFlags& flags) {
     options.tell = [&notes](const std::string& note) { notes.add(note); };
     GYM_TRY(const node::Registration done, node::register_node(config, options));
     notes.add(device.note);
-    config.memory_bytes = done.memory_bytes;
+    // Not what is free now: that may be more the next time.
+    config.memory_bytes = done.lent_bytes;
     if (flags.node.config_file.empty()) GYM_CHECK(flags.node.remember(config));
     if (!is_written)
         notes.add("set `device: " + config.device + "` in " + flags.node.config_file +

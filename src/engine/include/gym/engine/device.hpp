@@ -33,6 +33,10 @@ struct DeviceChoice {
 /// @errors as device_model(); kNotFound, too, for a device that is lost to this process.
 [[nodiscard]] Status check_device(std::string_view name);
 
+/// What is free of a CUDA device's memory for an engine of this process, in bytes: neither other
+/// programs nor the process itself have it. @errors as device_model(); kInvalidArgument for "cpu".
+[[nodiscard]] Result<std::uint64_t> free_device_bytes(std::string_view name);
+
 /// A run failed because its device erred: a check of what it computed found a wrong bit
 /// (docs/adr/0038-checked-devices.md). Nothing of the run is to be used; another run may succeed.
 /// @return kInternal, "the device erred: " and what was found. Thread-safe.
