@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "gym/common/clock.hpp"
@@ -25,6 +26,15 @@ Result<std::string> count_error(const DeviceErrors& errors, const Error& error) 
     GYM_CHECK(errors.check());
     return std::to_string(count) + " of " + std::to_string(DeviceErrors::kErrorsMax) +
            " times that end its use";
+}
+
+/// Whether other programs have what the error says is missing: then a restart may find it.
+bool lacks_free_memory(const NodeConfig& config, const Error& error) {
+    if (error.code != ErrorCode::kOutOfRange || config.device == "cpu") return false;
+    const auto free = engine::free_device_bytes(config.device);
+    const auto all = device_memory_bytes(config);
+    const std::uint64_t lent = config.memory_bytes;
+    return free.ok() && all.ok() && *free < (lent == 0 ? *all : std::min(lent, *all));
 }
 
 }  // namespace
@@ -67,6 +77,8 @@ Result<Benchmark> measure_device(const NodeConfig& config, std::int64_t duration
     GYM_TRY(const DeviceErrors errors, errors_of(config));
     const std::uint64_t seen = engine::device_errors();
     auto measured = run_benchmark(config.engine(), duration_ms);
+    if (!measured.ok() && lacks_free_memory(config, measured.error()))
+        return fail(ErrorCode::kUnavailable, measured.error().message);
     if (measured.ok() || engine::device_errors() == seen) return measured;
     GYM_TRY(const std::string times, count_error(errors, measured.error()));
     Error error = measured.error();

@@ -71,7 +71,8 @@ Result<FirstAnswer> check_network(const NodeConfig& config, const Clock& clock) 
         std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - start);
     const std::int64_t skew_ms = clock.now_ms() - network.server_ms;
     if (std::abs(skew_ms) > kClockSkewMsMax)
-        return fail(ErrorCode::kInvalidArgument,
+        // A service that is started again may find it set: clocks are, some time after a boot.
+        return fail(ErrorCode::kUnavailable,
                     "this machine's clock is " + std::to_string(skew_ms / 1000) +
                         " s off the coordinator's: set it (for example with chrony)");
     return FirstAnswer{round_trip.count(), std::move(network)};

@@ -152,5 +152,20 @@ TEST_F(CudaNode, AtWorkOnAGpuItIsNotRegistered) {
     EXPECT_EQ(register_node(config, {}).error().code, ErrorCode::kConflict);
 }
 
+/// kOutOfRange would end a service for good.
+TEST_F(CudaNode, ABenchmarkWithoutRoomFailsForNowIfOthersHaveTheMemory) {
+    const runtime::CountOnly from_here;
+    std::string error;
+    const auto other = kernels::cuda::Device::open(0, error);
+    ASSERT_TRUE(other) << error;
+    NodeConfig config = node_on("cuda:0");
+    config.memory_bytes = std::uint64_t{64} << 20;
+    EXPECT_EQ(measure_device(config, 1).error().code, ErrorCode::kOutOfRange) << "it lends so much";
+    ASSERT_NE(other->allocate(other->free_bytes() - config.memory_bytes), nullptr);
+    EXPECT_EQ(measure_device(config, 1).error().code, ErrorCode::kOutOfRange);
+    config.memory_bytes = 0;
+    EXPECT_EQ(measure_device(config, 1).error().code, ErrorCode::kUnavailable);
+}
+
 }  // namespace
 }  // namespace gym::node

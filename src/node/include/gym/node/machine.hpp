@@ -22,8 +22,8 @@ namespace gym::node {
 [[nodiscard]] std::function<Status(const Error&)> device_check(const NodeConfig& config);
 
 /// run_benchmark() on the node's device, with an error of the device counted as one at work is.
-/// @errors those of run_benchmark(), device_of() without the look at older errors, and
-/// DeviceErrors.
+/// @errors kUnavailable: other programs have the GPU's memory; those of run_benchmark(),
+/// device_of() without the look at older errors, and DeviceErrors.
 [[nodiscard]] Result<Benchmark> measure_device(const NodeConfig& config, std::int64_t duration_ms);
 
 /// The memory in bytes of the device that the node is configured to compute on: this machine's, or
