@@ -1,5 +1,6 @@
 #include <array>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "graphs.hpp"
@@ -21,6 +22,18 @@ std::string check_device(int index) {
                "; 8.0 is needed";
     }
     return {};
+}
+
+/// In nvidia-smi's form.
+std::string uuid_text(const cudaUUID_t& uuid) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string out = "GPU";
+    for (std::size_t i = 0; i < sizeof uuid.bytes; ++i) {
+        if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) out += '-';
+        const auto byte = static_cast<unsigned char>(uuid.bytes[i]);
+        out += {kDigits[byte / 16], kDigits[byte % 16]};
+    }
+    return out;
 }
 
 }  // namespace
@@ -58,6 +71,7 @@ std::vector<DeviceInfo> list_devices(std::string& reason) {
         cudaDeviceProp properties;
         if (cudaGetDeviceProperties(&properties, index) == cudaSuccess) {
             info.name = properties.name;
+            info.uuid = uuid_text(properties.uuid);
             info.memory_bytes = properties.totalGlobalMem;
         }
         info.unusable_because = check_device(index);

@@ -22,6 +22,12 @@ Result<std::string> cuda_model(int index) {
                     "CUDA device: " + error + "; leave --device out to compute on the CPU");
     return device->name();
 }
+Result<std::uint64_t> free_cuda_bytes(int index) {
+    std::string error;
+    const auto device = kernels::cuda::Device::open(index, error);
+    if (!device) return fail(ErrorCode::kNotFound, "CUDA device: " + error);
+    return device->free_bytes();
+}
 Status check_cuda(int index) {
     std::string error;
     const auto device = kernels::cuda::Device::open(index, error);
@@ -36,8 +42,8 @@ CudaDevices list_cuda() {
     CudaDevices out{.built_in = true, .devices = {}, .none_because = {}};
     int index = 0;
     for (auto& found : kernels::cuda::list_devices(out.none_because))
-        out.devices.push_back({index++, std::move(found.name), found.memory_bytes,
-                               std::move(found.unusable_because)});
+        out.devices.push_back({index++, std::move(found.name), std::move(found.uuid),
+                               found.memory_bytes, std::move(found.unusable_because)});
     return out;
 }
 #else
@@ -49,6 +55,9 @@ Result<std::string> cuda_model(int) {
     return fail(ErrorCode::kInvalidArgument,
                 "this build computes on the CPU only: leave --device out, or " +
                     std::string(kHowToBuildCuda));
+}
+Result<std::uint64_t> free_cuda_bytes(int index) {
+    return cuda_model(index).error();
 }
 Status check_cuda(int index) {
     return cuda_model(index).error();
@@ -79,6 +88,22 @@ Result<std::string> device_model(std::string_view name) {
     GYM_TRY(const DeviceChoice choice, parse_device(name));
     if (!choice.cuda) return std::string("cpu");
     return cuda_model(choice.index);
+}
+
+Result<std::string> device_identity(std::string_view name) {
+    GYM_TRY(const DeviceChoice choice, parse_device(name));
+    GYM_TRY(std::string model, device_model(name));
+    if (!choice.cuda) return model;
+    for (const CudaDevice& device : cuda_devices().devices)
+        if (device.index == choice.index) return model + " (" + device.uuid + ")";
+    return fail(ErrorCode::kNotFound,
+                "the CUDA driver no longer shows device " + std::string(name));
+}
+
+Result<std::uint64_t> free_device_bytes(std::string_view name) {
+    GYM_TRY(const DeviceChoice choice, parse_device(name));
+    if (choice.cuda) return free_cuda_bytes(choice.index);
+    return fail(ErrorCode::kInvalidArgument, "device '" + std::string(name) + "' is no GPU");
 }
 
 Error device_erred(const std::string& what) {

@@ -117,4 +117,11 @@ Result<MemoryNeed> memory_need(const Program& program, const EngineOptions& opti
     return need;
 }
 
+Result<DeviceNeeds> device_needs(const Program& program) {
+    DeviceNeeds needs;
+    GYM_TRY(needs.cpu, memory_need(program));
+    GYM_TRY(needs.gpu, memory_need(program, {.device = "cuda"}));
+    return needs;
+}
+
 }  // namespace gym::engine

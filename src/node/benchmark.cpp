@@ -2,18 +2,19 @@
 
 #include <chrono>
 
-#include "gym/blob/dataset.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/engine/device.hpp"
-#include "gym/engine/train.hpp"
+#include "gym/engine/state.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/train_program.hpp"
 
 namespace gym::node {
 namespace {
 
-constexpr std::uint32_t kStepsPerRun = 2;
-constexpr int kRunsMax = 1'000;
+/// On a device the first step lets scratch memory grow, the second has the addresses that remain,
+/// and the third, equal to it, is captured as graphs.
+constexpr std::uint32_t kWarmUpSteps = 3;
+constexpr std::uint32_t kStepsMax = 2'000;
 
 /// Pseudo-random text: the same bytes on every machine.
 Result<blob::Dataset> benchmark_text() {
@@ -37,31 +38,46 @@ Result<program::Program> benchmark_program(const engine::EngineOptions& options)
     return program::train_program(config);
 }
 
-Result<Benchmark> run_benchmark(const engine::EngineOptions& options, std::int64_t duration_ms) {
-    using Clock = std::chrono::steady_clock;
-    GYM_TRY(const program::Program train, benchmark_program(options));
-    GYM_TRY(const blob::Dataset dataset, benchmark_text());
+Result<BenchmarkRun> BenchmarkRun::create(const program::Program& train,
+                                          const engine::EngineOptions& options) {
+    GYM_TRY(blob::Dataset text, benchmark_text());
+    auto kept = std::make_unique<const blob::Dataset>(std::move(text));
     engine::TrainSpec spec;
     spec.key.job_seed = commit::sha256(as_bytes("gym benchmark seed"));
-    spec.steps = kStepsPerRun;
-    GYM_TRY(const engine::State initial, engine::initial_state(train, spec.key.job_seed));
+    // Without roots but for the last step, as most steps of a unit.
+    spec.steps = kWarmUpSteps + kStepsMax;
+    GYM_TRY(engine::State initial, engine::initial_state(train, spec.key.job_seed));
+    GYM_TRY(engine::Trainer trainer,
+            engine::Trainer::create(train, std::move(initial), *kept, spec, options));
+    return BenchmarkRun(std::move(kept), std::move(trainer), options.threads);
+}
 
+Result<Digest> BenchmarkRun::warm_up() {
+    for (std::uint32_t step = 0; step < kWarmUpSteps; ++step)
+        GYM_CHECK(trainer_.step());
+    GYM_TRY(const engine::State* const state, trainer_.state());
+    return engine::state_root(*state, threads_);
+}
+
+Result<double> BenchmarkRun::step() {
+    using Clock = std::chrono::steady_clock;
+    const auto start = Clock::now();
+    GYM_CHECK(trainer_.step());
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+Result<Benchmark> run_benchmark(const engine::EngineOptions& options, std::int64_t duration_ms) {
+    GYM_TRY(const program::Program train, benchmark_program(options));
+    GYM_TRY(BenchmarkRun run, BenchmarkRun::create(train, options));
     Benchmark out;
+    GYM_TRY(out.state_root, run.warm_up());
     std::uint64_t steps = 0;
     double seconds = 0;
-    for (int i = 0; i < kRunsMax && (i < 2 || seconds * 1000 < static_cast<double>(duration_ms));
-         ++i) {
-        GYM_TRY(engine::Trainer trainer,
-                engine::Trainer::create(train, initial, dataset, spec, options));
-        const auto start = Clock::now();
-        for (std::uint32_t step = 0; step < kStepsPerRun; ++step) {
-            GYM_TRY(const engine::StepRecord record, trainer.step());
-            if (record.state_root) out.final_state_root = *record.state_root;
-        }
-        if (i == 0) continue;  // warms caches and threads
-        seconds += std::chrono::duration<double>(Clock::now() - start).count();
-        steps += kStepsPerRun;
-    }
+    do {
+        GYM_TRY(const double taken, run.step());
+        seconds += taken;
+        ++steps;
+    } while (steps < kStepsMax && seconds * 1000 < static_cast<double>(duration_ms));
     const double flops = static_cast<double>(program::flops_per_step(train) * steps);
     out.flops_per_second = static_cast<std::uint64_t>(flops / seconds);
     return out;

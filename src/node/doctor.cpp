@@ -8,7 +8,7 @@
 #include "gym/common/file.hpp"
 #include "gym/common/speed_text.hpp"
 #include "gym/crypto/keystore.hpp"
-#include "gym/node/benchmark.hpp"
+#include "gym/engine/device.hpp"
 #include "gym/node/chain_view.hpp"
 #include "gym/node/funding.hpp"
 #include "gym/node/machine.hpp"
@@ -33,8 +33,12 @@ Finding good(std::string check, std::string detail) {
 Finding check_memory(const NodeConfig& config) {
     const auto memory = device_memory_bytes(config);
     if (!memory.ok()) return bad("memory", memory.error().message);
-    const std::string text =
-        std::to_string(*memory >> 20) + " MiB" + (config.device == "cpu" ? "" : " on the GPU");
+    std::string text = std::to_string(*memory >> 20) + " MiB";
+    if (config.device != "cpu") {
+        const auto free = engine::free_device_bytes(config.device);
+        if (!free.ok()) return bad("memory", free.error().message);
+        text += " on the GPU, " + std::to_string(*free >> 20) + " MiB of them free now";
+    }
     if (*memory < config.memory_bytes)
         return good("memory", text + "; `memory` asks for more, all of it is lent");
     return good("memory", text);
@@ -60,7 +64,7 @@ Finding check_disk(const NodeConfig& config) {
 Finding check_engine(const NodeConfig& config) {
     const auto device = device_of(config);
     if (!device.ok()) return bad("engine", device.error().message);
-    const auto benchmark = run_benchmark(config.engine(), kBenchmarkMs);
+    const auto benchmark = measure_device(config, kBenchmarkMs);
     if (!benchmark.ok()) return bad("engine", benchmark.error().message);
     return good("engine", speed_text(static_cast<double>(benchmark->flops_per_second)) + " on " +
                               *device + " with " + std::to_string(config.threads_used()) +

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "gym/common/clock.hpp"
@@ -12,22 +13,28 @@ namespace gym::node {
 
 namespace {
 
-/// "cuda" and "cuda:0" are one device.
-DeviceErrors errors_of(const NodeConfig& config, const std::string& model) {
-    const auto choice = engine::parse_device(config.device);
-    const bool cuda = choice.ok() && choice->cuda;
-    return {config.data_dir,
-            cuda ? "cuda:" + std::to_string(choice->index) + " (" + model + ")" : model};
+Result<DeviceErrors> errors_of(const NodeConfig& config) {
+    GYM_TRY(std::string identity, engine::device_identity(config.device));
+    return DeviceErrors(config.data_dir, std::move(identity));
 }
 
-/// Counts it where people and the node's next start find it.
-Status count_error(const DeviceErrors& errors, const Error& error) {
+/// Counts it where people and the node's next start find it. @return "1 of 3 times that end its
+/// use". @errors as DeviceErrors::check(), if it was the last one.
+Result<std::string> count_error(const DeviceErrors& errors, const Error& error) {
     GYM_CHECK(errors.add(error.message, SystemClock().now_ms()));
     GYM_TRY(const unsigned count, errors.count());
-    spdlog::error(
-        "{} gave wrong results, which are not signed; {} of {} times that end its use: {}",
-        errors.device(), count, DeviceErrors::kErrorsMax, error.message);
-    return errors.check();
+    GYM_CHECK(errors.check());
+    return std::to_string(count) + " of " + std::to_string(DeviceErrors::kErrorsMax) +
+           " times that end its use";
+}
+
+/// Whether other programs have what the error says is missing: then a restart may find it.
+bool lacks_free_memory(const NodeConfig& config, const Error& error) {
+    if (error.code != ErrorCode::kOutOfRange || config.device == "cpu") return false;
+    const auto free = engine::free_device_bytes(config.device);
+    const auto all = device_memory_bytes(config);
+    const std::uint64_t lent = config.memory_bytes;
+    return free.ok() && all.ok() && *free < (lent == 0 ? *all : std::min(lent, *all));
 }
 
 }  // namespace
@@ -35,7 +42,8 @@ Status count_error(const DeviceErrors& errors, const Error& error) {
 Result<std::string> device_of(const NodeConfig& config) {
     auto model = engine::device_model(config.device);
     if (model.ok()) {
-        GYM_CHECK(errors_of(config, *model).check());
+        GYM_TRY(const DeviceErrors errors, errors_of(config));
+        GYM_CHECK(errors.check());
         return model;
     }
     const Error error = model.error().in("device '" + config.device + "'");
@@ -48,19 +56,34 @@ Result<std::string> device_of(const NodeConfig& config) {
 }
 
 std::function<Status(const Error&)> device_check(const NodeConfig& config) {
-    const auto model = engine::device_model(config.device);
-    const DeviceErrors errors = errors_of(config, model.ok() ? *model : "unknown");
-    return [name = config.device, errors,
+    const auto known = errors_of(config);
+    return [name = config.device,
+            errors = known.ok() ? *known : DeviceErrors(config.data_dir, config.device),
             seen = engine::device_errors()](const Error& failure) mutable -> Status {
         if (const std::uint64_t now = engine::device_errors(); now != seen) {
             seen = now;
-            GYM_CHECK(count_error(errors, failure));
+            GYM_TRY(const std::string times, count_error(errors, failure));
+            spdlog::error("{} gave wrong results, which are not signed; {}: {}", errors.device(),
+                          times, failure.message);
         }
         const Status answers = engine::check_device(name);
         if (answers.ok()) return {};
         return answers.error().in("device '" + name +
                                   "' is lost to this process: start the node again");
     };
+}
+
+Result<Benchmark> measure_device(const NodeConfig& config, std::int64_t duration_ms) {
+    GYM_TRY(const DeviceErrors errors, errors_of(config));
+    const std::uint64_t seen = engine::device_errors();
+    auto measured = run_benchmark(config.engine(), duration_ms);
+    if (!measured.ok() && lacks_free_memory(config, measured.error()))
+        return fail(ErrorCode::kUnavailable, measured.error().message);
+    if (measured.ok() || engine::device_errors() == seen) return measured;
+    GYM_TRY(const std::string times, count_error(errors, measured.error()));
+    Error error = measured.error();
+    error.message += "; " + times + " (" + errors.device() + ")";
+    return error;
 }
 
 Result<std::uint64_t> device_memory_bytes(const NodeConfig& config) {

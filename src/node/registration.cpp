@@ -2,17 +2,18 @@
 
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "gym/crypto/keystore.hpp"
-#include "gym/node/benchmark.hpp"
 #include "gym/node/funding.hpp"
 #include "gym/node/machine.hpp"
+#include "gym/node/node_lock.hpp"
 #include "gym/rpc/client.hpp"
+#include "offered_memory.hpp"
 
 namespace gym::node {
 namespace {
@@ -46,19 +47,11 @@ Result<std::pair<crypto::PrivateKey, bool>> key_of(const NodeConfig& config) {
     return std::pair(std::move(key), is_new);
 }
 
-/// What is lent: all that exists, if more was asked for, which is then told.
-Result<std::uint64_t> offered_memory(const NodeConfig& config, const RegisterOptions& options) {
-    GYM_TRY(const std::uint64_t existing, device_memory_bytes(config));
-    const std::uint64_t asked =
-        options.memory_bytes != 0 ? options.memory_bytes : config.memory_bytes;
-    if (asked == 0) return config.device == "cpu" ? std::min(kCpuMemoryBytes, existing) : existing;
-    if (asked <= existing) return asked;
-    if (options.tell)
-        options.tell(std::string(config.device == "cpu" ? "this machine" : "the GPU") + " has " +
-                     std::to_string(existing >> 20) + " MiB of memory, not " +
-                     std::to_string(asked >> 20) + " MiB: registering " +
-                     std::to_string(existing >> 20) + " MiB");
-    return existing;
+/// A GPU is measured alone. @return nothing for a CPU.
+Result<std::optional<NodeLock>> lock_gpu(const NodeConfig& config) {
+    if (config.device == "cpu") return std::optional<NodeLock>();
+    GYM_TRY(NodeLock lock, NodeLock::acquire(config));
+    return std::optional<NodeLock>(std::move(lock));
 }
 
 struct FirstAnswer {
@@ -78,7 +71,8 @@ Result<FirstAnswer> check_network(const NodeConfig& config, const Clock& clock) 
         std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - start);
     const std::int64_t skew_ms = clock.now_ms() - network.server_ms;
     if (std::abs(skew_ms) > kClockSkewMsMax)
-        return fail(ErrorCode::kInvalidArgument,
+        // A service that is started again may find it set: clocks are, some time after a boot.
+        return fail(ErrorCode::kUnavailable,
                     "this machine's clock is " + std::to_string(skew_ms / 1000) +
                         " s off the coordinator's: set it (for example with chrony)");
     return FirstAnswer{round_trip.count(), std::move(network)};
@@ -101,7 +95,7 @@ Result<Registration> register_node(const NodeConfig& config, const RegisterOptio
     const SystemClock clock;
     Registration out;
     GYM_TRY(out.device, device_of(config));
-    GYM_TRY(out.memory_bytes, offered_memory(config, options));
+    GYM_TRY(out.lent_bytes, lent_memory(config, options));
     GYM_TRY(const FirstAnswer answer, check_network(config, clock));
     out.round_trip_ms = answer.round_trip_ms;
     GYM_TRY(auto key_and_origin, key_of(config));
@@ -112,7 +106,10 @@ Result<Registration> register_node(const NodeConfig& config, const RegisterOptio
         out.missing = funding_advice(config, answer.network, out.address);
     if (options.tell && !out.missing.empty()) options.tell(out.missing);
     GYM_TRY(const auto coordinator, rpc::connect(config.client({}), key.clone(), clock));
-    GYM_TRY(const Benchmark benchmark, run_benchmark(config.engine(), kBenchmarkMs));
+    GYM_TRY(const auto lock, lock_gpu(config));
+    GYM_TRY(const Benchmark benchmark, measure_device(config, kBenchmarkMs));
+    // After the benchmark: what a driver keeps of a process that computes is no longer free.
+    GYM_TRY(out.memory_bytes, usable_memory(config, out.lent_bytes, options));
     out.flops_per_second = benchmark.flops_per_second;
     records::NodeProfile profile;
     profile.role = options.role;

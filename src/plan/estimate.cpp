@@ -154,8 +154,8 @@ Result<ModelWork> model_work(const program::TrainConfig& config) {
     out.fetched_bytes = update == program::UpdateCodec::kNone
                             ? protocol::plain_delta_bytes(out.parameters)
                             : out.delta_bytes;
-    GYM_TRY(const engine::MemoryNeed need, engine::memory_need(train));
-    out.memory_bytes = need.total();
+    GYM_TRY(const engine::DeviceNeeds needs, engine::device_needs(train));
+    out.memory = {needs.cpu.total(), needs.gpu.total()};
     out.context = config.model.context;
     out.schedule_steps = config.optimizer.total_steps;
     out.outer_momentum = config.outer.momentum;
@@ -221,7 +221,7 @@ SecondsRange job_seconds(const registry::JobTerms& terms, const Times& times) {
 Result<Estimate> estimate(const registry::JobTerms& terms, const ModelWork& work,
                           const Facts& facts) {
     Estimate out;
-    out.memory_bytes = work.memory_bytes;
+    out.memory = work.memory;
     out.delta_bytes = work.delta_bytes;
     out.fetched_bytes = work.fetched_bytes;
     GYM_TRY(const Amount unit, multiplied(Amount(work.flops_per_step), terms.steps));

@@ -19,7 +19,8 @@ Result<std::vector<Machine>> live_machines(const client::ApiClient& api, records
     std::vector<Machine> out;
     for (const client::Node& node : nodes)
         if (node.live && !node.excluded)
-            out.push_back({node.flops_per_second, node.valid_value, node.memory_bytes});
+            out.push_back(
+                {node.flops_per_second, node.valid_value, node.memory_bytes, node.device});
     return out;
 }
 

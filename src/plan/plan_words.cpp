@@ -64,12 +64,12 @@ std::string small_workers(const Estimate& estimate, const Facts& facts) {
     std::uint64_t most = 0;
     for (const Machine& worker : facts.workers) {
         most = std::max(most, worker.memory_bytes);
-        if (worker.memory_bytes != 0 && worker.memory_bytes < estimate.memory_bytes) ++small;
+        if (worker.memory_bytes != 0 && worker.memory_bytes < estimate.memory.on(worker.device))
+            ++small;
     }
     if (small == 0) return {};
     const std::size_t live = facts.workers.size();
-    const std::string need =
-        "a worker needs " + memory_text(estimate.memory_bytes) + " of memory for this model; ";
+    const std::string need = "for this model a worker needs " + need_text(estimate.memory) + "; ";
     if (small == live)
         return need + fmt::format(
                           "no live worker lends so much ({} at most), so that no unit is trained "

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "gym/common/memory.hpp"
+
 namespace gym::plan {
 namespace {
 
@@ -113,6 +115,10 @@ std::string money_number(const Amount& amount, Rounding rounding) {
 
 std::string money_text(const Amount& amount, Rounding rounding) {
     return money_number(amount, rounding) + " " + kMoneyUnit;
+}
+
+std::string need_text(const registry::WorkerMemory& memory) {
+    return memory_text(memory.cpu_bytes) + " of memory, on a GPU " + memory_text(memory.on_gpu());
 }
 
 std::string share_text(std::uint64_t ppm) {

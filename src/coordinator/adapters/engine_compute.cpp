@@ -112,9 +112,8 @@ class EngineCompute final : public Compute {
         out.tokens_per_step = std::uint64_t{config.batch} * config.model.context;
         out.flops_per_step = program::flops_per_step(train);
         out.parameters = program::parameter_count(train);
-        GYM_TRY(const engine::MemoryNeed on_cpu, engine::memory_need(train));
-        GYM_TRY(const engine::MemoryNeed on_gpu, engine::memory_need(train, {.device = "cuda"}));
-        out.worker_memory = {on_cpu.total(), on_gpu.total()};
+        GYM_TRY(const engine::DeviceNeeds needs, engine::device_needs(train));
+        out.worker_memory = {needs.cpu.total(), needs.gpu.total()};
         GYM_TRY(out.delta_bytes, engine::delta_bytes(train));
         return out;
     }

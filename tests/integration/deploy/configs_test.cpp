@@ -216,6 +216,22 @@ TEST_F(ConfigsTest, SecretsAreWhereTheUnitsPutThem) {
     }
 }
 
+/// RestartPreventExitStatus looks at the main process only: a command before or after it that fails
+/// would start the unit again and again.
+TEST_F(ConfigsTest, UnitsThatStartAgainForEverHaveNoCommandBesideTheirs) {
+    std::size_t units = 0;
+    for (const auto& entry : fs::directory_iterator(config_folder().parent_path() / "systemd")) {
+        if (!entry.path().string().ends_with(".service.in")) continue;
+        const Bytes bytes = read_file(entry.path()).value();
+        const std::string unit(bytes.begin(), bytes.end());
+        if (unit.find("\nStartLimitIntervalSec=0\n") == std::string::npos) continue;
+        ++units;
+        for (const char* command : {"\nExecCondition=", "\nExecStartPre=", "\nExecStartPost="})
+            EXPECT_EQ(unit.find(command), std::string::npos) << entry.path() << command;
+    }
+    EXPECT_GT(units, 0U);
+}
+
 TEST_F(ConfigsTest, ContractsRefuseAGuardianThatIsTheSettlerAndAZeroAddress) {
     const Shipped& contracts = shipped().back();
     YAML::Node same = read(contracts.file);

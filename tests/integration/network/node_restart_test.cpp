@@ -96,6 +96,9 @@ TEST_F(NodeRestartTest, ADeviceThatErredTooOftenEndsTheNodeForGood) {
         ASSERT_TRUE(errors.add("op 3 (matmul): a product is wrong", 1'000).ok());
     const Ended ended = run(start_command());
     EXPECT_NE(ended.text.find("cpu gave wrong results 3 times"), std::string::npos) << ended.text;
+    SubprocessOptions service = start_command();
+    service.argv.emplace_back("--register");
+    EXPECT_EQ(run(service).code, ended.code) << "as deploy/systemd starts it";
     const auto unit = read_file(std::filesystem::path(std::getenv("GYM_SOURCE_DIR")) /
                                 "deploy/systemd/common.conf.in");
     ASSERT_TRUE(unit.ok());

@@ -147,7 +147,7 @@ TEST_F(NodeUsageTest, DoctorMakesEveryCheckWhateverIsMissing) {
 
 TEST_F(NodeUsageTest, AWrongClockIsNamedWithItsRemedy) {
     shift_clock(600'000);
-    expect(node({"register"}), kUsage, "s off the coordinator's: set it");
+    expect(node({"register"}), kUnavailable, "s off the coordinator's: set it");
     expect(node({"status"}), kRefused, "set this machine's clock");
     const Ended doctor = node({"doctor"});
     EXPECT_EQ(doctor.code, kFailed);
@@ -297,6 +297,14 @@ TEST_F(NodeUsageTest, RegisteringSaysHowToStartAndRefusesMemoryWithoutAUnit) {
     const Ended status =
         run({.argv = {program("gym"), "node", "status", "--data-dir", dir_.path().string()}});
     EXPECT_EQ(status.code, 0) << "the other options are remembered: " << status.text;
+}
+
+TEST_F(NodeUsageTest, AStartThatRegistersRegistersFirst) {
+    const std::string other = key_.address().hex();
+    EXPECT_EQ(node({"start", "--commitment-log", other}).code, kMismatch);
+    EXPECT_FALSE(handler_.profiles.contains(key_.address()));
+    EXPECT_EQ(node({"start", "--register", "--commitment-log", other}).code, kMismatch);
+    EXPECT_TRUE(handler_.profiles.contains(key_.address()));
 }
 
 TEST_F(NodeUsageTest, MoreMemoryThanThereIsMeansAllOfIt) {

@@ -29,7 +29,7 @@ std::string unavailable_reason() {
 }
 
 std::vector<DeviceInfo> list_devices(std::string&) {
-    return {{"emulated", std::size_t{1} << 30, {}}};
+    return {{"emulated", "GPU-emulated", std::size_t{1} << 30, {}}};
 }
 
 std::unique_ptr<Device> Device::open(int index, std::string& error) {

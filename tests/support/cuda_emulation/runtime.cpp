@@ -140,6 +140,10 @@ void age_device(int device) {
     const std::lock_guard lock(runtime().mutex);
     runtime().old[static_cast<std::size_t>(device)] = true;
 }
+void reorder_cards() {
+    const std::lock_guard lock(runtime().mutex);
+    runtime().reordered = true;
+}
 std::size_t peak_bytes(int device) {
     const std::lock_guard lock(runtime().mutex);
     return runtime().peak[static_cast<std::size_t>(device)];
@@ -164,6 +168,7 @@ void mend_devices() {
     const std::lock_guard lock(runtime().mutex);
     runtime().broken = {};
     runtime().old = {};
+    runtime().reordered = false;
     runtime().refuse_graphs = false;
     last_error = cudaSuccess;
 }
@@ -265,8 +270,12 @@ cudaError_t cudaGetDeviceCount(int* count) {
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     *properties = {};
-    std::snprintf(properties->name, sizeof properties->name, "emulated %d", device);
+    // Cards of one model: only their UUIDs tell which is which.
+    std::snprintf(properties->name, sizeof properties->name, "emulated");
     const std::lock_guard lock(runtime().mutex);
+    std::memset(properties->uuid.bytes, 0xA0, sizeof properties->uuid.bytes);
+    properties->uuid.bytes[15] =
+        static_cast<char>(runtime().reordered ? kDevices - 1 - device : device);
     const bool old = runtime().old[static_cast<std::size_t>(device)];
     properties->major = old ? 7 : 9;
     properties->minor = old ? 5 : 0;

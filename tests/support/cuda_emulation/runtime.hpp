@@ -26,6 +26,8 @@ void refuse_graphs();
 std::size_t graphs();
 /// The device has compute capability 7.5 from now on.
 void age_device(int device);
+/// The driver numbers the two cards the other way round from now on.
+void reorder_cards();
 /// The most memory that was allocated at once, since forget_peaks().
 std::size_t peak_bytes(int device);
 void forget_peaks();
@@ -42,6 +44,13 @@ void forget_work();
 /// only counted. Models of any size run so, and no check of theirs comes out right.
 /// @pre nothing is allocated.
 void only_count(bool yes);
+/// Only counts as long as it lives; also where an assertion ends a test.
+struct CountOnly {
+    CountOnly() { only_count(true); }
+    ~CountOnly() { only_count(false); }
+    CountOnly(const CountOnly&) = delete;
+    CountOnly& operator=(const CountOnly&) = delete;
+};
 /// All devices are as in the beginning.
 void mend_devices();
 

@@ -56,6 +56,7 @@ struct Runtime {
     bool refuse_graphs = false;
     std::array<bool, kDevices> broken{};
     std::array<bool, kDevices> old{};
+    bool reordered = false;  ///< which card is which device
     std::array<std::size_t, kDevices> used{}, peak{};
     Work work;
     bool only_count = false;

@@ -143,16 +143,8 @@ TEST_F(CudaRuntime, AStepWaitsForItsDeviceAFewTimes) {
     EXPECT_GT(gradients_of(program_).size(), kWaits);
 }
 
-/// As long as it lives, nothing is computed; also where an assertion ends the test.
-struct CountOnly {
-    CountOnly() { runtime::only_count(true); }
-    ~CountOnly() { runtime::only_count(false); }
-    CountOnly(const CountOnly&) = delete;
-    CountOnly& operator=(const CountOnly&) = delete;
-};
-
 TEST_F(CudaRuntime, WhatIsLentButNotFreeIsRefusedBeforeAllocation) {
-    const CountOnly from_here;
+    const runtime::CountOnly from_here;
     std::string error;
     const auto other = kernels::cuda::Device::open(0, error);
     ASSERT_TRUE(other) << error;
@@ -180,7 +172,7 @@ TEST_F(CudaRuntime, LaunchesOfAStepAreCounted) {
     const auto bytes = [](const std::vector<std::int32_t>& values) {
         return ByteView(reinterpret_cast<const std::uint8_t*>(values.data()), 4 * values.size());
     };
-    const CountOnly from_here;
+    const runtime::CountOnly from_here;
     const auto counted = [](const char* what) {
         const runtime::Work work = runtime::work();
         std::cout << what << ": " << work.launches << " launches, " << work.graphs << " graphs, "

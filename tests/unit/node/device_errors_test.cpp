@@ -17,18 +17,18 @@ class DeviceErrorsTest : public ::testing::Test {
 };
 
 TEST_F(DeviceErrorsTest, TheThirdErrorEndsADevicesUse) {
-    const DeviceErrors card = of("cuda:0 (Card A)");
+    const DeviceErrors card = of("Card A (GPU-1)");
     EXPECT_EQ(card.count().value(), 0U);
     for (unsigned errors = 1; errors < DeviceErrors::kErrorsMax; ++errors) {
         ASSERT_TRUE(card.add("op 3 (matmul): a product is wrong", 1'000).ok());
-        EXPECT_EQ(of("cuda:0 (Card A)").count().value(), errors) << "on disk";
+        EXPECT_EQ(of("Card A (GPU-1)").count().value(), errors) << "on disk";
         EXPECT_TRUE(card.check().ok());
     }
     ASSERT_TRUE(card.add("op 4 (adamw):\nit gave two results", 2'000).ok());
-    const Status refused = of("cuda:0 (Card A)").check();
+    const Status refused = of("Card A (GPU-1)").check();
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
-    EXPECT_NE(refused.error().message.find("cuda:0 (Card A) gave wrong results 3 times"),
+    EXPECT_NE(refused.error().message.find("Card A (GPU-1) gave wrong results 3 times"),
               std::string::npos)
         << refused.error().message;
     EXPECT_NE(refused.error().message.find((dir_.path() / "device-errors").string()),
@@ -37,11 +37,11 @@ TEST_F(DeviceErrorsTest, TheThirdErrorEndsADevicesUse) {
 
 TEST_F(DeviceErrorsTest, AnotherCardHasNone) {
     for (unsigned errors = 0; errors < DeviceErrors::kErrorsMax; ++errors)
-        ASSERT_TRUE(of("cuda:0 (Card A)").add("op 3", 1'000).ok());
-    EXPECT_EQ(of("cuda:1 (Card A)").count().value(), 0U);
-    EXPECT_EQ(of("cuda:0 (Card B)").count().value(), 0U);
-    EXPECT_TRUE(of("cuda:0 (Card B)").check().ok());
-    EXPECT_FALSE(of("cuda:0 (Card A)").check().ok());
+        ASSERT_TRUE(of("Card A (GPU-1)").add("op 3", 1'000).ok());
+    EXPECT_EQ(of("Card A (GPU-2)").count().value(), 0U);
+    EXPECT_EQ(of("Card B (GPU-3)").count().value(), 0U);
+    EXPECT_TRUE(of("Card B (GPU-3)").check().ok());
+    EXPECT_FALSE(of("Card A (GPU-1)").check().ok());
 }
 
 TEST_F(DeviceErrorsTest, WhatCannotBeReadIsNotTakenForNone) {

@@ -17,7 +17,7 @@ Gpus machine(std::vector<std::string> models) {
     out.cuda.built_in = true;
     for (std::string& model : models)
         out.cuda.devices.push_back({static_cast<int>(out.cuda.devices.size()), std::move(model),
-                                    24 * kGib, std::string()});
+                                    std::string(), 24 * kGib, std::string()});
     if (out.cuda.devices.empty()) out.cuda.none_because = "no CUDA-capable device is detected";
     return out;
 }

@@ -348,16 +348,17 @@ TEST(Plan, WorkersWithTooLittleMemoryAreAWarning) {
     Wishes wishes = tokens(8'192 * 100);
     wishes.nodes = 3;
     ModelWork work = sample_work();
-    work.memory_bytes = 100 * kGiB;
+    work.memory = {100 * kGiB, 110 * kGiB};
     Facts facts = sample_facts(3);
     EXPECT_TRUE(make_plan(wishes, {}, work, facts)->warnings.empty()) << "none says what it lends";
     facts.workers[0].memory_bytes = 100 * kGiB;
     facts.workers[1].memory_bytes = 100 * kGiB - 1;
     facts.workers[2].memory_bytes = 8 * kGiB;
     const auto some = make_plan(wishes, {}, work, facts).value();
-    EXPECT_EQ(some.estimate.memory_bytes, 100 * kGiB);
+    EXPECT_EQ(some.estimate.memory, work.memory);
     ASSERT_EQ(some.warnings.size(), 1U);
-    EXPECT_SAYS(some.warnings[0], "a worker needs 100.0 GiB of memory for this model");
+    EXPECT_SAYS(some.warnings[0],
+                "for this model a worker needs 100.0 GiB of memory, on a GPU 110.0 GiB; ");
     EXPECT_SAYS(some.warnings[0], "2 of the 3 live workers lend less");
     facts.workers[0].memory_bytes = 16 * kGiB;
     facts.workers[1].memory_bytes = 24 * kGiB;
@@ -369,13 +370,32 @@ TEST(Plan, WorkersWithTooLittleMemoryAreAWarning) {
     EXPECT_EQ(make_plan(wishes, {}, work, facts)->warnings.size(), 2U);
 }
 
+TEST(Plan, AGpuHasToLendWhatAGpuNeeds) {
+    constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+    ModelWork work = sample_work();
+    work.memory = {100 * kGiB, 110 * kGiB};
+    Facts facts = sample_facts(2);
+    facts.workers[0].memory_bytes = facts.workers[1].memory_bytes = 100 * kGiB;
+    facts.workers[1].device = "NVIDIA H200";
+    Wishes wishes = tokens(8'192 * 100);
+    wishes.nodes = 2;
+    const auto some = make_plan(wishes, {}, work, facts).value();
+    ASSERT_EQ(some.warnings.size(), 1U);
+    EXPECT_SAYS(some.warnings[0], "1 of the 2 live workers lends less");
+    facts.workers[1].memory_bytes = 110 * kGiB;
+    EXPECT_TRUE(make_plan(wishes, {}, work, facts)->warnings.empty());
+    work.memory.gpu_bytes = 0;
+    EXPECT_EQ(need_text(work.memory), "100.0 GiB of memory, on a GPU 100.0 GiB")
+        << "a GPU's unit takes the host's memory, too";
+}
+
 /// What the announced line asks for: 100 nodes and 10^12 tokens.
 TEST(Plan, SevenBillionParametersOnAHundredNodes) {
     auto config = program::preset_config("llama-7b").value();
     config.optimizer.total_steps = 1'000'000;
     const ModelWork work = model_work(config).value();
     EXPECT_EQ(work.parameters, 6'738'415'616U);
-    EXPECT_GT(work.memory_bytes, 3 * 4 * work.parameters) << "parameters and two moments";
+    EXPECT_GT(work.memory.cpu_bytes, 3 * 4 * work.parameters) << "parameters and two moments";
     Wishes wishes = tokens(1'000'000'000'000);
     wishes.nodes = 100;
     const auto plan = make_plan(wishes, {}, work, sample_facts(100));

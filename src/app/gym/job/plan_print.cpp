@@ -92,7 +92,7 @@ json::object plan_json(const plan::Plan& plan) {
 void print_outlook(const JobOutlook& outlook) {
     const plan::Estimate& estimate = outlook.estimate;
     print_time(outlook);
-    print_row("memory", "{} of each worker", memory_text(estimate.memory_bytes));
+    print_row("memory", "each worker needs {}", plan::need_text(estimate.memory));
     print_row("upload", "{} from each worker in a round", memory_text(estimate.delta_bytes));
     print_row("download", "{} to each worker in a round", memory_text(estimate.fetched_bytes));
     if (outlook.facts.money_known())
@@ -127,7 +127,8 @@ void add_outlook(const JobOutlook& outlook, json::object& quote) {
     quote["workers_live"] = outlook.facts.workers.size();
     quote["running_jobs"] = outlook.facts.running_jobs;
     quote["running_slots"] = outlook.facts.running_slots;
-    quote["worker_memory_bytes"] = estimate.memory_bytes;
+    quote["worker_memory_bytes"] = estimate.memory.cpu_bytes;
+    quote["worker_gpu_memory_bytes"] = estimate.memory.on_gpu();
     quote["delta_bytes"] = estimate.delta_bytes;
     quote["round_download_bytes"] = estimate.fetched_bytes;
     quote["minutes_low"] = minutes_or_null(estimate.seconds, &Range::low);

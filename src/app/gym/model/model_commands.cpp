@@ -19,7 +19,7 @@ using program::Preset;
 struct Size {
     std::uint64_t parameters = 0;
     std::uint64_t flops_per_token = 0;
-    engine::MemoryNeed memory;
+    engine::DeviceNeeds memory;
     std::string network_limit;
 };
 
@@ -29,7 +29,7 @@ Result<Size> size_of(const Preset& preset) {
     size.parameters = program::parameter_count(program);
     const std::uint64_t tokens = std::uint64_t{preset.config.batch} * preset.config.model.context;
     size.flops_per_token = program::flops_per_step(program) / tokens;
-    GYM_TRY(size.memory, engine::memory_need(program));
+    GYM_TRY(size.memory, engine::device_needs(program));
     size.network_limit = dispute::network_limit(program);
     return size;
 }
@@ -58,7 +58,7 @@ std::string short_count(std::uint64_t count) {
     return fmt::format("{:.4g} B", value);
 }
 
-constexpr std::string_view kLine = "{:<15} {:>10} {:>11} {:>10} {:>7} {:>10}  {:<62} {}";
+constexpr std::string_view kLine = "{:<15} {:>10} {:>11} {:>10} {:>10} {:>7} {:>10}  {:<62} {}";
 
 void print_preset(const Preset& preset, const Size& size) {
     const program::ModelConfig& model = preset.config.model;
@@ -67,8 +67,9 @@ void print_preset(const Preset& preset, const Size& size) {
         summary += fmt::format(" (published with {} tokens)", preset.published_vocabulary);
     print_line(kLine, preset.name, short_count(size.parameters),
                fmt::format("{:.2e}", static_cast<double>(size.flops_per_token)),
-               engine::memory_text(size.memory.total()), model.context, model.vocabulary, summary,
-               network_text(size));
+               engine::memory_text(size.memory.cpu.total()),
+               engine::memory_text(size.memory.gpu.total()), model.context, model.vocabulary,
+               summary, network_text(size));
 }
 
 boost::json::string_view text_of(std::string_view text) {
@@ -83,7 +84,8 @@ boost::json::object preset_json(const Preset& preset, const Size& size) {
         {"source", text_of(preset.source)},
         {"parameters", size.parameters},
         {"flops_per_token", size.flops_per_token},
-        {"memory_bytes", size.memory.total()},
+        {"memory_bytes", size.memory.cpu.total()},
+        {"gpu_memory_bytes", size.memory.gpu.total()},
         {"context", model.context},
         {"vocabulary", model.vocabulary},
         {"published_vocabulary", nullptr},
@@ -99,8 +101,8 @@ boost::json::object preset_json(const Preset& preset, const Size& size) {
 
 Status list(const CliContext& context) {
     if (!context.json)
-        print_line(kLine, "name", "parameters", "FLOPs/token", "memory", "context", "vocabulary",
-                   "what it is", "network");
+        print_line(kLine, "name", "parameters", "FLOPs/token", "memory", "on a GPU", "context",
+                   "vocabulary", "what it is", "network");
     for (const Preset& preset : program::presets()) {
         const auto size = size_of(preset);
         if (!size.ok()) return size.error().in(std::string(preset.name));
@@ -133,7 +135,8 @@ void add_model_commands(CLI::App& app, CliContext& context) {
         app.add_subcommand("model", "List models, register weights under a name, and fetch them");
     group->require_subcommand(1);
     CLI::App* list_command = group->add_subcommand(
-        "list", "List all presets, with the memory that training one takes on this machine");
+        "list",
+        "List all presets, with the memory that training one takes on this machine and on a GPU");
     list_command->callback([&context] { context.finish(list(context)); });
 
     auto name = std::make_shared<std::string>();

@@ -84,7 +84,7 @@ void print(const CliContext& context, const Bench& bench) {
         json::object out{{"device", bench.device},
                          {"flops_per_second", bench.compute.flops_per_second},
                          {"host_memory_bytes_per_second", bench.memory_bytes_per_second},
-                         {"final_state_root", bench.compute.final_state_root.hex()}};
+                         {"final_state_root", bench.compute.state_root.hex()}};
         if (bench.price) {
             out["price_wei_per_pflop"] = bench.price->wei_per_pflop.to_string();
             out["wei_per_hour"] = bench.wei_per_hour.to_string();
@@ -97,7 +97,7 @@ void print(const CliContext& context, const Bench& bench) {
               speed_text(static_cast<double>(bench.compute.flops_per_second)));
     print_row("host memory", "{:.1f} GB/s",
               static_cast<double>(bench.memory_bytes_per_second) / 1e9);
-    print_row("final root", "{} (the same on every {})", bench.compute.final_state_root.hex(),
+    print_row("state root", "{} (the same on every {})", bench.compute.state_root.hex(),
               bench.device == "cpu" ? "machine" : "GPU");
     if (bench.price)
         print_row("earnings", "{} GYM an hour when always busy, at {} GYM per PFLOP ({})",

@@ -81,7 +81,7 @@ void print(const CliContext& context, const NodeOptions& options, const node::No
 }  // namespace
 
 Status register_node(const CliContext& context, const RegisterFlags& flags) {
-    GYM_TRY(node::NodeConfig config, flags.node.resolve({.remembered = false}));
+    GYM_TRY(node::NodeConfig config, flags.node.resolve({.remembered = flags.again}));
     GYM_CHECK(set_memory(flags, config));
     GYM_TRY(const node::ChosenDevice device,
             node::choose_device(node::Gpus::of_this_machine(), flags.gpu_type,
@@ -99,8 +99,9 @@ Status register_node(const CliContext& context, const RegisterFlags& flags) {
     options.tell = [&notes](const std::string& note) { notes.add(note); };
     GYM_TRY(const node::Registration done, node::register_node(config, options));
     notes.add(device.note);
-    config.memory_bytes = done.memory_bytes;
-    if (flags.node.config_file.empty()) GYM_CHECK(flags.node.remember(config));
+    // Not what is free now: that may be more the next time.
+    config.memory_bytes = done.lent_bytes;
+    if (flags.node.config_file.empty() && !flags.again) GYM_CHECK(flags.node.remember(config));
     if (!is_written)
         notes.add("set `device: " + config.device + "` in " + flags.node.config_file +
                   ", or the node computes on the CPU");

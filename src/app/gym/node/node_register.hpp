@@ -15,8 +15,10 @@ namespace gym::app {
 /// The options of `gym node register` besides those of every node command.
 struct RegisterFlags {
     NodeOptions node;
-    std::string gpu_type;
-    std::string memory;
+    std::string gpu_type = {};
+    std::string memory = {};
+    /// Of a node that has registered before: what that remembered counts, too, and stays.
+    bool again = false;
 };
 
 /// Registers this machine, prints the result, and remembers the options for the node's other

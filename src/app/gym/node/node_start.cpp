@@ -36,23 +36,29 @@ void print_dispute(const CliContext& context, const player::PlayerEvent& event) 
                         {"detail", event.detail}});
 }
 
+bool has_key(const node::NodeConfig& config) {
+    std::error_code ignored;
+    return std::filesystem::exists(config.keystore_path(), ignored);
+}
+
 /// A machine without a key has never been registered. With a stored network all that registering
 /// needs is known, so that one command joins.
 Status join_network(const CliContext& context, const NodeOptions& options,
                     const node::NodeConfig& config) {
-    std::error_code ignored;
-    if (std::filesystem::exists(config.keystore_path(), ignored) || config.network.empty())
-        return {};
+    if (has_key(config) || config.network.empty()) return {};
     print_notice("registering", "there is no key at {}: registering at network {} first",
                  config.keystore_path().string(), config.network);
-    return register_node(context, {.node = options, .gpu_type = {}, .memory = {}});
+    return register_node(context, {.node = options});
 }
 
 }  // namespace
 
-Status start_node(const CliContext& context, const NodeOptions& options) {
+Status start_node(const CliContext& context, const NodeOptions& options, RegisterFirst when) {
     GYM_TRY(node::NodeConfig config, options.resolve());
-    GYM_CHECK(join_network(context, options, config));
+    if (when == RegisterFirst::kAlways)
+        GYM_CHECK(register_node(context, {.node = options, .again = has_key(config)}));
+    else
+        GYM_CHECK(join_network(context, options, config));
     worker::WorkerHooks hooks;
     if (context.json) {
         hooks.on_event = [&context](const worker::WorkerEvent& event) {
@@ -78,8 +84,14 @@ void add_start_command(CLI::App& parent, CliContext& context) {
     CLI::App* command = parent.add_subcommand(
         "start", "Work until stopped; a machine without a key is registered first");
     auto options = std::make_shared<NodeOptions>();
+    auto registers = std::make_shared<bool>(false);
     options->add_to(*command);
-    command->callback([&context, options] { context.finish(start_node(context, *options)); });
+    command->add_flag("--register", *registers,
+                      "Register first, as `gym node register` does; for services");
+    command->callback([&context, options, registers] {
+        context.finish(start_node(
+            context, *options, *registers ? RegisterFirst::kAlways : RegisterFirst::kWithoutKey));
+    });
 }
 
 }  // namespace gym::app

@@ -114,7 +114,9 @@ std::uint32_t largest_batch(program::TrainConfig config, std::uint64_t bytes) {
 Result<MemoryReport> memory_report(const program::Program& program,
                                    const program::TrainConfig* config) {
     MemoryReport report;
-    GYM_TRY(report.need, engine::memory_need(program));
+    GYM_TRY(const engine::DeviceNeeds needs, engine::device_needs(program));
+    report.need = needs.cpu;
+    report.on_gpu = needs.gpu;
     GYM_TRY(report.available, engine::available_memory_bytes());
     if (config != nullptr && config->model.architecture != program::Architecture::kImported) {
         report.largest_batch = largest_batch(*config, report.available);
@@ -125,10 +127,13 @@ Result<MemoryReport> memory_report(const program::Program& program,
 }
 
 void print_memory(const MemoryReport& report) {
-    const auto text = [](std::uint64_t bytes) { return engine::memory_text(bytes); };
-    print_row("memory", "{}: state {}, activations and gradients {}, workspace {}",
-              text(report.need.total()), text(report.need.state), text(report.need.temps),
-              text(report.need.workspace));
+    const auto print_need = [](const char* name, const engine::MemoryNeed& need) {
+        print_row(name, "{}: state {}, activations and gradients {}, workspace {}",
+                  engine::memory_text(need.total()), engine::memory_text(need.state),
+                  engine::memory_text(need.temps), engine::memory_text(need.workspace));
+    };
+    print_need("memory", report.need);
+    print_need("memory on a GPU", report.on_gpu);
     const bool fits = report.need.total() <= report.available;
     std::string room;
     if (!fits)
@@ -137,11 +142,12 @@ void print_memory(const MemoryReport& report) {
                                        : report.advice);
     else if (report.largest_batch && *report.largest_batch > 0)
         room = ", enough for batches of up to " + counted(*report.largest_batch, "window");
-    print_row("memory available", "{}{}", text(report.available), room);
+    print_row("memory available", "{}{}", engine::memory_text(report.available), room);
 }
 
 boost::json::object memory_json(const MemoryReport& report) {
     boost::json::object json{{"memory_bytes", report.need.total()},
+                             {"gpu_memory_bytes", report.on_gpu.total()},
                              {"memory_available_bytes", report.available}};
     json["largest_batch"] = nullptr;
     if (report.largest_batch) json["largest_batch"] = *report.largest_batch;

@@ -11,9 +11,11 @@
 
 namespace gym::app {
 
-/// Memory that a program needs on this machine with one thread, and memory that is available.
+/// Memory that a program needs on this machine with one thread, memory that is available here, and
+/// what it would need on a GPU.
 struct MemoryReport {
     engine::MemoryNeed need;
+    engine::MemoryNeed on_gpu;
     std::uint64_t available = 0;
     /// Windows of the largest batch that fits; 0: not one does. None if only the program is known,
     /// or the model's batch is fixed.

@@ -108,6 +108,7 @@ TEST_F(JobPlanTest, AQuoteExplainsThePlan) {
           "price_per_pflop     20 GYM        as you say",
           "price              20 GYM per PFLOP (as you say)", "verification       5.",
           "time               ", "(2 workers live; a unit takes ",
+          "memory             each worker needs ", " of memory, on a GPU ",
           "on this machine (50.0 GFLOP/s by `gym node bench`)"})
         EXPECT_NE(quote.out.find(part), std::string::npos) << part << " in:\n" << quote.out;
     EXPECT_EQ(quote.out.find("in a cloud"), std::string::npos) << "below a cent: " << quote.out;
@@ -131,6 +132,8 @@ TEST_F(JobPlanTest, AQuoteExplainsThePlan) {
     EXPECT_LT(machine.at("minutes_low").to_number<double>(),
               machine.at("minutes_high").to_number<double>());
     EXPECT_EQ(machine.at("workers_live").to_number<int>(), 2);
+    EXPECT_GE(machine.at("worker_gpu_memory_bytes").to_number<std::uint64_t>(),
+              machine.at("worker_memory_bytes").to_number<std::uint64_t>());
     EXPECT_EQ(machine.at("cloud").at("usd_per_hour").to_number<double>(), 2.5);
     EXPECT_EQ(machine.at("machine_flops_per_second").to_number<std::uint64_t>(), 50'000'000'000U);
     EXPECT_GE(machine.at("training_tokens").to_number<std::uint64_t>(), 1'000'000U);

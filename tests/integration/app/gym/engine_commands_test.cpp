@@ -21,6 +21,7 @@ TEST_F(EngineCommands, TheListOfModelsSaysWhatADefaultNetworkTakes) {
     for (const json::object& preset : objects(listed.out)) {
         EXPECT_TRUE(preset.at("network").as_bool()) << "every preset can be trained in a network";
         takes[text_of(preset, "name")] = preset.at("network_default").as_bool();
+        EXPECT_GT(preset.at("gpu_memory_bytes").to_number<std::uint64_t>(), 0U);
     }
     EXPECT_TRUE(takes.at("gpt2")) << "124 million parameters";
     EXPECT_FALSE(takes.at("gpt2-medium")) << "355 million";
@@ -34,7 +35,8 @@ TEST_F(EngineCommands, BuildPrintsWhatTheProgramIs) {
     ASSERT_EQ(built.exit_code, kOk) << built.err;
     const json::object summary = objects(built.out).at(0);
     EXPECT_EQ(text_of(summary, "program_root").size(), 66U);
-    for (const char* key : {"ops", "parameters", "flops_per_step", "state_bytes"})
+    for (const char* key :
+         {"ops", "parameters", "flops_per_step", "state_bytes", "memory_bytes", "gpu_memory_bytes"})
         EXPECT_GT(summary.at(key).to_number<std::uint64_t>(), 0U) << key;
     EXPECT_EQ(slurp(place_ / "q.gym"), slurp(place_ / "p.gym"));
     const auto shown = gym({"--json", "program", "show", path("q.gym")});

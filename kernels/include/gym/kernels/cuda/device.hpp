@@ -19,6 +19,7 @@ namespace gym::kernels::cuda {
 /// A device of this machine.
 struct DeviceInfo {
     std::string name;
+    std::string uuid;  ///< "GPU-3a9c...", as nvidia-smi prints it: the card's, wherever it is
     std::size_t memory_bytes = 0;
     std::string unusable_because;  ///< empty: it can run the kernels
 };

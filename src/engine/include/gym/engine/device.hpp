@@ -23,10 +23,19 @@ struct DeviceChoice {
 /// kNotFound: no such device.
 [[nodiscard]] Result<std::string> device_model(std::string_view name);
 
+/// Which device it is, for a record of what it did: "cpu", or a card's model and UUID, "NVIDIA H100
+/// 80GB HBM3 (GPU-3a9c...)", which it keeps in another slot and among other cards.
+/// @errors as device_model().
+[[nodiscard]] Result<std::string> device_identity(std::string_view name);
+
 /// Whether the device answers this process. After some errors, such as an illegal access or a lost
 /// driver, every call of the process fails, and only another process can use the device again.
 /// @errors as device_model(); kNotFound, too, for a device that is lost to this process.
 [[nodiscard]] Status check_device(std::string_view name);
+
+/// What is free of a CUDA device's memory for an engine of this process, in bytes: neither other
+/// programs nor the process itself have it. @errors as device_model(); kInvalidArgument for "cpu".
+[[nodiscard]] Result<std::uint64_t> free_device_bytes(std::string_view name);
 
 /// A run failed because its device erred: a check of what it computed found a wrong bit
 /// (docs/adr/0038-checked-devices.md). Nothing of the run is to be used; another run may succeed.
@@ -45,6 +54,7 @@ inline constexpr std::string_view kHowToBuildCuda =
 struct CudaDevice {
     int index = 0;
     std::string model;  ///< "NVIDIA GeForce RTX 4090"
+    std::string uuid;   ///< "GPU-3a9c..."
     std::uint64_t memory_bytes = 0;
     std::string unusable_because;  ///< empty: this build can compute on it
 

@@ -24,6 +24,12 @@ struct MemoryNeed {
 [[nodiscard]] Result<MemoryNeed> memory_need(const program::Program& program,
                                              const EngineOptions& options = {});
 
+/// The same on both kinds of device, with one thread of a CPU.
+struct DeviceNeeds {
+    MemoryNeed cpu, gpu;
+};
+[[nodiscard]] Result<DeviceNeeds> device_needs(const program::Program& program);
+
 using gym::available_memory_bytes;
 using gym::memory_text;
 

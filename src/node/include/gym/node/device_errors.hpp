@@ -17,7 +17,8 @@ class DeviceErrors {
     /// The third error of a device is its last: the node no longer computes on it.
     static constexpr unsigned kErrorsMax = 3;
 
-    /// @param device "cuda:0 (NVIDIA GeForce RTX 4090)": another card in the same place has none.
+    /// @param device engine::device_identity(): a card takes its errors along to another slot, and
+    /// another card in its place has none.
     DeviceErrors(const std::filesystem::path& data_dir, std::string device)
         : file_(data_dir / "device-errors"), device_(std::move(device)) {}
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "gym/common/result.hpp"
+#include "gym/node/benchmark.hpp"
 #include "gym/node/node_config.hpp"
 
 namespace gym::node {
@@ -19,6 +20,11 @@ namespace gym::node {
 /// What a node tells each failure: counts the errors of its device (DeviceErrors). An error once
 /// the device has erred too often, or is lost to this process (engine::check_device).
 [[nodiscard]] std::function<Status(const Error&)> device_check(const NodeConfig& config);
+
+/// run_benchmark() on the node's device, with an error of the device counted as one at work is.
+/// @errors kUnavailable: other programs have the GPU's memory; those of run_benchmark(),
+/// device_of() without the look at older errors, and DeviceErrors.
+[[nodiscard]] Result<Benchmark> measure_device(const NodeConfig& config, std::int64_t duration_ms);
 
 /// The memory in bytes of the device that the node is configured to compute on: this machine's, or
 /// the GPU's. @errors as device_of(); kIo.

@@ -37,7 +37,7 @@ struct NodeConfig {
     unsigned threads = 0;
     std::string isa = "auto";
     std::string device = "cpu";
-    std::uint64_t memory_bytes = 0;  ///< to lend; 0: 8 GiB, or all of a GPU's
+    std::uint64_t memory_bytes = 0;  ///< to lend; 0: 8 GiB, or all of a GPU's that is free
     std::uint32_t checkpoint_s = 30;
     std::uint32_t prefix_s = 60;  ///< a worker signs for the steps of its unit so often; 0: never
     bool defend_disputes = true;

@@ -9,8 +9,8 @@
 namespace gym::node {
 
 /// One node process per data directory and per key, so that no two can sign for one identity. The
-/// kernel drops the locks with the process, however it ends. `register`, `status` and `doctor` do
-/// not need them.
+/// kernel drops the locks with the process, however it ends. `register` for a CPU,
+/// `status` and `doctor` do not need them.
 class NodeLock {
   public:
     /// @errors kConflict naming the process that holds one of them; kIo, also without a key.

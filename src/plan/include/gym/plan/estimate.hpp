@@ -11,6 +11,7 @@
 #include "gym/protocol/sampling.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "gym/registry/jobs.hpp"
+#include "gym/registry/worker_memory.hpp"
 
 /// How long a job takes and what it costs, most likely and at most (docs/JOBS.md, "The plan"). Pure
 /// functions of a job's terms, its model and the network's facts. Times and shares are estimates in
@@ -27,7 +28,7 @@ struct ModelWork {
     std::uint64_t delta_bytes = 0;     ///< of each delta
     std::uint64_t fetched_bytes = 0;   ///< of what brings a worker the next base state
     std::uint64_t state_bytes = 0;     ///< of the largest state that a node fetches; 0: not known
-    std::uint64_t memory_bytes = 0;    ///< of a worker: engine::memory_need()
+    registry::WorkerMemory memory;     ///< of a worker
     std::uint32_t context = 1;         ///< tokens of a window
     std::uint64_t schedule_steps = 0;  ///< where the learning rate's schedule ends; 0: anywhere
     /// Momentum of the outer step that the model file writes; absent: the plan chooses the step.
@@ -55,7 +56,7 @@ struct SecondsRange {
 struct Estimate {
     double flops = 0;                 ///< of all training units
     std::uint64_t tokens = 0;         ///< that they train on
-    std::uint64_t memory_bytes = 0;   ///< that a worker needs
+    registry::WorkerMemory memory;    ///< that a worker needs
     std::uint64_t delta_bytes = 0;    ///< that a worker sends in a round
     std::uint64_t fetched_bytes = 0;  ///< that it fetches in a round, after its first
     /// The same with the workers that are live now, if no others come; absent: they are not known.

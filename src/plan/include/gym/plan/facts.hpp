@@ -19,6 +19,7 @@ struct Machine {
     std::uint64_t flops_per_second = 0;  ///< by its own benchmark; 0: unknown
     Amount valid_value;                  ///< protocol::work_value() of its valid units
     std::uint64_t memory_bytes = 0;      ///< that it lends; 0: unknown
+    std::string device;                  ///< what it lends it of; empty: a CPU
 };
 
 /// What a job paid for its work.

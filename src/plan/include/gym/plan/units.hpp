@@ -6,6 +6,7 @@
 
 #include "gym/common/amount.hpp"
 #include "gym/common/result.hpp"
+#include "gym/registry/worker_memory.hpp"
 
 /// Numbers as people write and read them. Pure functions.
 namespace gym::plan {
@@ -36,6 +37,9 @@ enum class Rounding { kDown, kNearest, kUp };
                                        Rounding rounding = Rounding::kNearest);
 /// "12.345679 GYM".
 [[nodiscard]] std::string money_text(const Amount& amount, Rounding rounding = Rounding::kNearest);
+
+/// "3.0 GiB of memory, on a GPU 4.1 GiB".
+[[nodiscard]] std::string need_text(const registry::WorkerMemory& memory);
 
 /// "5.6 %".
 [[nodiscard]] std::string share_text(std::uint64_t ppm);

@@ -15,8 +15,9 @@ struct WorkerMemory {
     /// On a device as nodes register it: "cpu", or a GPU's model. Empty is taken for a CPU.
     [[nodiscard]] std::uint64_t on(std::string_view device) const {
         const bool is_cpu = device.empty() || device == "cpu";
-        return is_cpu ? cpu_bytes : std::max(cpu_bytes, gpu_bytes);
+        return is_cpu ? cpu_bytes : on_gpu();
     }
+    [[nodiscard]] std::uint64_t on_gpu() const { return std::max(cpu_bytes, gpu_bytes); }
     bool operator==(const WorkerMemory&) const = default;
 };
 

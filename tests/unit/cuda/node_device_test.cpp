@@ -1,0 +1,171 @@
+// What a node does with its GPU besides units, over the stand-in for the CUDA runtime.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "gym/common/file.hpp"
+#include "gym/engine/device.hpp"
+#include "gym/kernels/cuda/device.hpp"
+#include "gym/node/benchmark.hpp"
+#include "gym/node/device_errors.hpp"
+#include "gym/node/doctor.hpp"
+#include "gym/node/machine.hpp"
+#include "gym/node/node_lock.hpp"
+#include "gym/node/registration.hpp"
+#include "gym/rpc/server.hpp"
+#include "memory_handler.hpp"
+#include "offered_memory.hpp"
+#include "runtime.hpp"
+#include "small_model.hpp"
+#include "temporary_folder.hpp"
+
+namespace gym::node {
+namespace {
+
+namespace runtime = emulation::runtime;
+
+class CudaNode : public ::testing::Test {
+  protected:
+    ~CudaNode() override {
+        runtime::mend_devices();
+        EXPECT_EQ(runtime::allocations(), 0U);
+    }
+    [[nodiscard]] NodeConfig node_on(const std::string& device) const {
+        NodeConfig config;
+        config.data_dir = dir_.path();
+        config.device = device;
+        return config;
+    }
+    [[nodiscard]] NodeConfig node_in_network(const std::string& device) {
+        NodeConfig config = node_on(device);
+        server_ = rpc::Server::start({.ask_every_ms = 50}, handler_, clock_).value();
+        config.coordinator = "127.0.0.1:" + std::to_string(server_->port());
+        config.passphrase_file = dir_.path() / "pass";
+        EXPECT_TRUE(write_file_atomic(config.passphrase_file, as_bytes("secret\n"), 0600).ok());
+        return config;
+    }
+    testing::TemporaryFolder dir_;
+    const SystemClock clock_;
+    testing::MemoryHandler handler_;
+    std::unique_ptr<rpc::Server> server_;
+};
+
+TEST_F(CudaNode, TheBenchmarkMeasuresLaunchesOfGraphs) {
+    // Segments of fewer commands are no graphs.
+    constexpr std::uint64_t kLaunchesMax = 8;
+    engine::EngineOptions options;
+    options.device = "cuda";
+    program::TrainConfig config = engine::testing::small_config();
+    config.model.context = config.model.width = 8;
+    config.batch = 1;
+    const program::Program program = engine::testing::small_program(config);
+    auto run = BenchmarkRun::create(program, options);
+    ASSERT_TRUE(run.ok()) << run.error().message;
+    const auto root = run->warm_up();
+    ASSERT_TRUE(root.ok()) << root.error().message;
+    const std::size_t graphs = runtime::graphs();
+    runtime::forget_work();
+    ASSERT_TRUE(run->step().ok());
+    EXPECT_GT(runtime::work().graphs, 0U);
+    EXPECT_LT(runtime::work().launches, kLaunchesMax);
+    EXPECT_EQ(runtime::graphs(), graphs) << "none is made while it measures";
+    auto on_cpu = BenchmarkRun::create(program, {});
+    ASSERT_TRUE(on_cpu.ok()) << on_cpu.error().message;
+    EXPECT_EQ(on_cpu->warm_up().value(), *root);
+}
+
+TEST_F(CudaNode, EveryCardHasAUuid) {
+    std::set<std::string> uuids;
+    for (const engine::CudaDevice& card : engine::cuda_devices().devices)
+        uuids.insert(card.uuid);
+    EXPECT_EQ(uuids, (std::set<std::string>{"GPU-a0a0a0a0-a0a0-a0a0-a0a0-a0a0a0a0a000",
+                                            "GPU-a0a0a0a0-a0a0-a0a0-a0a0-a0a0a0a0a001"}));
+}
+
+TEST_F(CudaNode, ACardTakesItsErrorsToAnotherPlace) {
+    const auto check = device_check(node_on("cuda:0"));
+    for (unsigned error = 1; error <= DeviceErrors::kErrorsMax; ++error)
+        EXPECT_EQ(check(engine::device_erred("op 3")).ok(), error < DeviceErrors::kErrorsMax);
+    const auto refused = device_of(node_on("cuda:0"));
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().message.find("emulated (GPU-a0a0a0a0-a0a0-a0a0-a0a0-a0a0a0a0a000)"),
+              std::string::npos)
+        << refused.error().message;
+    EXPECT_FALSE(device_of(node_on("cuda")).ok()) << "the same card";
+    EXPECT_TRUE(device_of(node_on("cuda:1")).ok());
+    runtime::reorder_cards();
+    EXPECT_TRUE(device_of(node_on("cuda:0")).ok()) << "another card";
+    EXPECT_FALSE(device_of(node_on("cuda:1")).ok());
+}
+
+/// Of a device that computes nothing the engine finds every result wrong.
+TEST_F(CudaNode, WhatACardErrsInRegistrationAndDoctorCounts) {
+    const runtime::CountOnly from_here;
+    const NodeConfig config = node_in_network("cuda:1");
+    const auto engine_finding = [&] {
+        const auto findings = run_doctor(config);
+        const auto found = std::ranges::find(findings, "engine", &Finding::check);
+        EXPECT_TRUE(found != findings.end() && !found->ok);
+        return found == findings.end() ? std::string() : found->detail;
+    };
+    const auto expect_text = [](const std::string& said, const std::string& text) {
+        EXPECT_NE(said.find(text), std::string::npos) << said;
+    };
+    ASSERT_EQ(DeviceErrors::kErrorsMax, 3U);
+    expect_text(engine_finding(), "1 of 3 times that end its use");
+    expect_text(register_node(config, {}).error().message, "2 of 3 times that end its use");
+    EXPECT_EQ(register_node(config, {}).error().code, ErrorCode::kInvalidArgument) << "the third";
+    expect_text(engine_finding(), "gave wrong results 3 times");
+    expect_text(register_node(config, {}).error().message, "gave wrong results 3 times");
+    EXPECT_TRUE(handler_.profiles.empty());
+}
+
+TEST_F(CudaNode, MemoryThatOtherProgramsHaveIsNotRegistered) {
+    const runtime::CountOnly from_here;
+    std::string error;
+    const auto other = kernels::cuda::Device::open(1, error);
+    ASSERT_TRUE(other) << error;
+    const NodeConfig config = node_on("cuda:1");
+    std::string told;
+    const RegisterOptions options{.tell = [&](const std::string& note) { told = note; }};
+    const std::uint64_t lent = lent_memory(config, options).value();
+    EXPECT_EQ(usable_memory(config, lent, options).value(), lent) << "all is free";
+    EXPECT_EQ(told, "");
+    constexpr std::uint64_t kTaken = std::uint64_t{3} << 30;
+    ASSERT_NE(other->allocate(kTaken), nullptr);
+    EXPECT_EQ(lent_memory(config, options).value(), lent) << "it may be free again";
+    EXPECT_EQ(usable_memory(config, lent, options).value(), lent - kTaken);
+    EXPECT_NE(told.find("21504 MiB of the GPU's memory are free now, not 24576 MiB"),
+              std::string::npos)
+        << told;
+    EXPECT_EQ(usable_memory(config, lent / 2, options).value(), lent / 2);
+    EXPECT_EQ(usable_memory(node_on("cuda:0"), lent, options).value(), lent) << "another card";
+}
+
+TEST_F(CudaNode, AtWorkOnAGpuItIsNotRegistered) {
+    const runtime::CountOnly from_here;
+    const NodeConfig config = node_in_network("cuda:0");
+    ASSERT_FALSE(register_node(config, {}).ok()) << "it makes the key";
+    const auto at_work = NodeLock::acquire(config);
+    ASSERT_TRUE(at_work.ok()) << at_work.error().message;
+    EXPECT_EQ(register_node(config, {}).error().code, ErrorCode::kConflict);
+}
+
+/// kOutOfRange would end a service for good.
+TEST_F(CudaNode, ABenchmarkWithoutRoomFailsForNowIfOthersHaveTheMemory) {
+    const runtime::CountOnly from_here;
+    std::string error;
+    const auto other = kernels::cuda::Device::open(0, error);
+    ASSERT_TRUE(other) << error;
+    NodeConfig config = node_on("cuda:0");
+    config.memory_bytes = std::uint64_t{64} << 20;
+    EXPECT_EQ(measure_device(config, 1).error().code, ErrorCode::kOutOfRange) << "it lends so much";
+    ASSERT_NE(other->allocate(other->free_bytes() - config.memory_bytes), nullptr);
+    EXPECT_EQ(measure_device(config, 1).error().code, ErrorCode::kOutOfRange);
+    config.memory_bytes = 0;
+    EXPECT_EQ(measure_device(config, 1).error().code, ErrorCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace gym::node
