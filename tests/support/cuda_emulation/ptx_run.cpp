@@ -113,8 +113,6 @@ emulation::KernelCall translate(const emulation::KernelCall& call) {
 void say_what_ran() {
     const Library& all = library();
     std::printf("PTX: %zu of %zu kernels ran\n", all.ran.size(), all.kernels.size());
-    for (const auto& [name, kernel] : all.kernels)
-        if (!all.ran.contains(kernel.first)) std::printf("PTX: not run: %s\n", name.c_str());
 }
 
 void load_folder(Library& all, const std::string& folder) {
@@ -164,6 +162,14 @@ Library& library() {
 }();
 
 }  // namespace
+
+std::vector<std::string> kernels_that_never_ran() {
+    const Library& all = library();
+    std::vector<std::string> names;
+    for (const auto& [name, kernel] : all.kernels)
+        if (!all.ran.contains(kernel.first)) names.push_back(name);
+    return names;
+}
 
 const Kernel* find_kernel(const char* name) {
     const auto at = library().kernels.find(type_name(name));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <functional>
 
 #include "device_memory.hpp"
 #include "gym/kernels/cuda/checks.hpp"
@@ -59,7 +60,20 @@ class DeviceShapes : public ::testing::Test {
                       std::bit_cast<std::uint32_t>(expected[i]))
                 << what << ", element " << i << ", " << device_->error();
     }
+    void product(const kernels::MatmulShape& shape, Fill fill_a = Fill::kNormal,
+                 Fill fill_b = Fill::kNormal);
     void attention(const kernels::AttentionShape& shape, const std::vector<float>& documents);
+    /// Runs it on a device with checks, none of which may fail.
+    void with_checks(bool computed_again, const std::function<void()>& run) {
+        cuda::Checks checks(*device_);
+        checks.set_computed_again(computed_again);
+        device_->set_checks(&checks);
+        run();
+        checks.end_op();
+        checks.settle();
+        device_->set_checks(nullptr);
+        EXPECT_EQ(checks.failure(), "");
+    }
 
     std::unique_ptr<cuda::Device> device_;
     kernels::Context context_;
@@ -67,6 +81,17 @@ class DeviceShapes : public ::testing::Test {
     const kernels::ExactFloatEnvironment environment_;
     Rng rng_{test_seed()};
 };
+
+void DeviceShapes::product(const kernels::MatmulShape& shape, Fill fill_a, Fill fill_b) {
+    SCOPED_TRACE(std::to_string(shape.m) + " x " + std::to_string(shape.n) + " x " +
+                 std::to_string(shape.k));
+    const auto a = random(shape.m * shape.k, fill_a), b = random(shape.n * shape.k, fill_b);
+    std::vector<float> expected(size(shape.m * shape.n));
+    macro_matmul(context_, workspace_, shape, a.data(), b.data(), expected.data());
+    float* const out = room(shape.m * shape.n);
+    cuda::macro_matmul(*device_, shape, up(a), up(b), out);
+    expect_bits(expected, out, "product");
+}
 
 TEST_F(DeviceShapes, ProductsOfManyTiles) {
     constexpr std::array<std::array<std::int64_t, 3>, 8> kShapes{
@@ -80,18 +105,20 @@ TEST_F(DeviceShapes, ProductsOfManyTiles) {
          {1093, 135, 40}}};  // two groups of tiles
     int turn = 0;
     for (const auto& [m, n, k] : kShapes) {
-        SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k));
-        const kernels::MatmulShape shape{m, n, k, turn % 2 == 1, turn / 2 % 2 == 1};
         // Wide: each block of 1,024 has another exponent.
-        const auto a = random(m * k, turn % 3 == 1 ? Fill::kWide : Fill::kNormal);
-        const auto b = random(n * k, turn % 4 == 3 ? Fill::kWide : Fill::kNormal);
-        std::vector<float> expected(size(m * n));
-        macro_matmul(context_, workspace_, shape, a.data(), b.data(), expected.data());
-        float* const out = room(m * n);
-        cuda::macro_matmul(*device_, shape, up(a), up(b), out);
-        expect_bits(expected, out, "product");
+        product({m, n, k, turn % 2 == 1, turn / 2 % 2 == 1},
+                turn % 3 == 1 ? Fill::kWide : Fill::kNormal,
+                turn % 4 == 3 ? Fill::kWide : Fill::kNormal);
         ++turn;
     }
+}
+
+/// They have kernels of their own, of vectors of one block of 1,024 and of several.
+TEST_F(DeviceShapes, ProductsWithChecks) {
+    with_checks(false, [&] {
+        product({9, 20, 40, false, true});
+        product({9, 20, 1030, true, false});
+    });
 }
 
 /// Blocks of one value, of every size that digits have at their borders: each exact dot, and each
@@ -177,14 +204,7 @@ TEST_F(DeviceShapes, AttentionInSeveralParts) {
         attention(kShape, documents);
     }
     // The gradient computes again what the forward pass left: both have the same parts.
-    cuda::Checks checks(*device_);
-    checks.set_computed_again(true);
-    device_->set_checks(&checks);
-    attention(kShape, {});
-    checks.end_op();
-    checks.settle();
-    device_->set_checks(nullptr);
-    EXPECT_EQ(checks.failure(), "");
+    with_checks(true, [&] { attention(kShape, {}); });
 }
 
 TEST_F(DeviceShapes, SumsOfManyBlocks) {
