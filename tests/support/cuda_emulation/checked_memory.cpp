@@ -241,6 +241,12 @@ bool within(std::uintptr_t at, const void* begin, std::size_t bytes) {
     return at - reinterpret_cast<std::uintptr_t>(begin) < bytes;
 }
 
+void fill_with_garbage(std::uint8_t* data, std::size_t bytes) {
+    constexpr std::uint32_t kGarbage = 0x7FA0'BEEF;  // a NaN, and no small integer
+    for (std::size_t i = 0; i < bytes; ++i)
+        data[i] = static_cast<std::uint8_t>(kGarbage >> (i % sizeof kGarbage * 8));
+}
+
 Region& region_of_host_access(const void* address, std::size_t bytes, const char* what) {
     static Region none;
     const auto at = reinterpret_cast<std::uintptr_t>(address);
@@ -298,7 +304,6 @@ void end_copy(void* shared, std::size_t size) {
 }
 
 std::uint8_t* allocate_device(std::size_t bytes, const std::string& name, int device) {
-    constexpr std::uint32_t kGarbage = 0x7FA0'BEEF;  // a NaN, and no small integer
     Memory& m = memory();
     const std::size_t size = std::max<std::size_t>(bytes, 1);
     Region region;
@@ -313,8 +318,7 @@ std::uint8_t* allocate_device(std::size_t bytes, const std::string& name, int de
         std::abort();
     }
     auto* const data = reinterpret_cast<std::uint8_t*>(region.begin);
-    for (std::size_t i = 0; i < size; ++i)
-        data[i] = static_cast<std::uint8_t>(kGarbage >> (i % sizeof kGarbage * 8));
+    fill_with_garbage(data, size);
     m.regions[region.begin] = std::move(region);
     return data;
 }
@@ -349,6 +353,14 @@ void mark_initialised(const void* address, std::size_t bytes) {
     Cell written;
     written.write.block = kHostBlock;
     std::fill_n(&region->cells[offset / kGranule], cell_count(offset, bytes), written);
+}
+
+void forget_contents(void* address, std::size_t bytes) {
+    Region& region = region_of_host_access(address, bytes, "a new use");
+    if (bytes == 0 || region.bytes == 0) return;
+    fill_with_garbage(static_cast<std::uint8_t*>(address), bytes);
+    const std::size_t offset = reinterpret_cast<std::uintptr_t>(address) - region.begin;
+    std::fill_n(&region.cells[offset / kGranule], cell_count(offset, bytes), Cell());
 }
 
 void mark_copied(const void* to, const void* from, std::size_t bytes) {

@@ -60,6 +60,8 @@ void free_device(std::uint8_t* address);
 // What the host does with device memory.
 void check_device_range(Access access, const void* address, std::size_t bytes, const char* what);
 void mark_initialised(const void* address, std::size_t bytes);
+/// The bytes are as in a new allocation.
+void forget_contents(void* address, std::size_t bytes);
 /// The copied bytes are as initialised as their source.
 void mark_copied(const void* to, const void* from, std::size_t bytes);
 

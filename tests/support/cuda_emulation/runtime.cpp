@@ -16,6 +16,7 @@ namespace gym::emulation::runtime {
 namespace {
 
 constexpr std::size_t kMemoryBytes = std::size_t{24} << 30;
+constexpr char kUnwrittenMemory = 0;  ///< its address stands for memory of any size
 
 thread_local int device_of_thread = 0;
 thread_local cudaError_t last_error = cudaSuccess;
@@ -159,6 +160,10 @@ void forget_work() {
 void only_count(bool yes) {
     const std::lock_guard lock(runtime().mutex);
     runtime().only_count = yes;
+}
+const void* unwritten_memory() {
+    const std::lock_guard lock(runtime().mutex);
+    return runtime().only_count ? nullptr : &kUnwrittenMemory;
 }
 void mend_devices() {
     const std::lock_guard lock(runtime().mutex);
@@ -359,6 +364,10 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
     if (const cudaError_t error = check_stream(handle); error != cudaSuccess) return keep(error);
     Stream& stream = stream_of(handle);
     const bool to_device = owner_of(to) != nullptr, from_device = owner_of(from) != nullptr;
+    if (from == &kUnwrittenMemory && to_device) {
+        ask(stream, [=] { emulation::forget_contents(to, bytes); });
+        return cudaSuccess;
+    }
     if (!stream.capture) ++runtime().work.copies;
     if (runtime().only_count) return cudaSuccess;
     if (kind == cudaMemcpyHostToDevice && to_device && !from_device)

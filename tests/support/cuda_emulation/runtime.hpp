@@ -42,6 +42,9 @@ void forget_work();
 /// only counted. Models of any size run so, and no check of theirs comes out right.
 /// @pre nothing is allocated.
 void only_count(bool yes);
+/// A copy from here on a device leaves its target as new memory is, without contents, and is not
+/// counted. Null while nothing is computed.
+[[nodiscard]] const void* unwritten_memory();
 /// All devices are as in the beginning.
 void mend_devices();
 

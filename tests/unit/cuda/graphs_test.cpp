@@ -171,6 +171,7 @@ class RepeatedWork : public CudaGraphs {
             values[i] = static_cast<float>(i % 97);
         x_ = testing::uploaded(*device_, values);
         sums_ = testing::poisoned_array<float>(*device_, kColumns);
+        cuda::macro_column_sum(*device_, x_, kRows, kColumns, sums_);  // scratch has grown
         for (std::int64_t c = 0; c < kColumns; ++c)
             for (std::int64_t r = 0; r < kRows; ++r)
                 expected_[static_cast<std::size_t>(r)][static_cast<std::size_t>(c)] =
