@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <functional>
 
 #include "device_memory.hpp"
 #include "gym/kernels/cuda/checks.hpp"
 #include "gym/kernels/cuda/column_parts.hpp"
 #include "gym/kernels/cuda/macros.hpp"
+#include "gym/kernels/cuda/primitives.hpp"
 #include "gym/kernels/float_environment.hpp"
 #include "gym/kernels/q14.h"
 #include "random_tensors.hpp"
@@ -113,7 +115,7 @@ TEST_F(DeviceShapes, ProductsOfManyTiles) {
     }
 }
 
-/// They have kernels of their own, of vectors of one block of 1,024 and of several.
+/// A device with checks has kernels of its own for them: of vectors of one block, and of several.
 TEST_F(DeviceShapes, ProductsWithChecks) {
     with_checks(false, [&] {
         product({9, 20, 40, false, true});
@@ -252,6 +254,66 @@ TEST_F(DeviceShapes, GradientsOfEmbeddingsOfManyBlocks) {
     cuda::macro_embedding_grad(
         *device_, {kRows, kWidth, kVocabulary, up(dy), uploaded(*device_, indices), table});
     expect_bits(expected, table, "table");
+}
+
+/// Every pair of zeros, NaN, infinities, subnormals, borders and equal values.
+struct Pairs {
+    std::vector<float> first, second;
+
+    Pairs() {
+        const std::vector<float> kinds{
+            0.0F,     -0.0F,     1.0F,         -1.0F,     0.7F,     -2.5F,    40.0F,
+            -90.0F,   0x1p-149F, -0x1.8p-127F, 0x1p-126F, 0x1p-64F, 0x1p120F, -0x1.fffffep127F,
+            INFINITY, -INFINITY, std::nanf("")};
+        for (const float a : kinds)
+            for (const float b : kinds) {
+                first.push_back(a);
+                second.push_back(b);
+            }
+    }
+};
+
+TEST_F(DeviceShapes, BinaryOpsOfEveryPair) {
+    const Pairs pairs;
+    const auto count = static_cast<std::int64_t>(pairs.first.size());
+    const cuda::Operand a{up(pairs.first), 1, count}, b{up(pairs.second), 1, count};
+    std::vector<float> expected(size(count));
+    for (const auto op : {kernels::BinaryOp::kAdd, kernels::BinaryOp::kSub, kernels::BinaryOp::kMul,
+                          kernels::BinaryOp::kDiv, kernels::BinaryOp::kMax, kernels::BinaryOp::kMin,
+                          kernels::BinaryOp::kLessEqual}) {
+        map_binary(kernels::Isa::kScalar, op, pairs.first.data(), pairs.second.data(),
+                   expected.data(), count);
+        float* const y = room(count);
+        cuda::map_binary(*device_, op, a, b, y, count);
+        expect_bits(expected, y, std::to_string(static_cast<int>(op)).c_str());
+    }
+    for (std::size_t i = 0; i < expected.size(); ++i)
+        expected[i] = kernels::f32::select(pairs.first[i] > 0.0F, pairs.first[i], pairs.second[i]);
+    float* const y = room(count);
+    cuda::select(*device_, a, a, b, y, count);
+    expect_bits(expected, y, "select");
+}
+
+TEST_F(DeviceShapes, ActivationsOfEveryPair) {
+    const Pairs pairs;
+    const auto count = static_cast<std::int64_t>(pairs.first.size());
+    const float *const x = up(pairs.first), *const z = up(pairs.second);
+    std::vector<float> expected(size(count)), other(expected);
+    float *const y = room(count), *const also = room(count);
+    macro_swiglu(context_, pairs.first.data(), pairs.second.data(), expected.data(), count);
+    cuda::macro_swiglu(*device_, x, z, y, count);
+    expect_bits(expected, y, "swiglu");
+    macro_gelu_grad(context_, pairs.first.data(), pairs.second.data(), expected.data(), count);
+    cuda::macro_gelu_grad(*device_, x, z, y, count);
+    expect_bits(expected, y, "gelu_grad");
+    for (const float gate : {0.7F, -2.5F, INFINITY}) {
+        const std::vector<float> gates(size(count), gate);
+        macro_swiglu_grad(context_, {count, gates.data(), pairs.first.data(), pairs.second.data(),
+                                     expected.data(), other.data()});
+        cuda::macro_swiglu_grad(*device_, {count, up(gates), x, z, y, also});
+        expect_bits(expected, y, "d_gate");
+        expect_bits(other, also, "d_up");
+    }
 }
 
 template <typename T>

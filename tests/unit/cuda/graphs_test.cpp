@@ -216,6 +216,22 @@ TEST_F(RepeatedWork, NoArgumentOfAGraphIsStale) {
     EXPECT_EQ(runtime::graphs(), 0U) << "what differs has no graph";
 }
 
+/// A copy to the host and one from it, with kernels before that are only noted.
+TEST_F(RepeatedWork, TheHostsCopiesKeepTheirOrder) {
+    const std::vector<float> other(kColumns, 0.5F);
+    for (int i = 0; i < 3; ++i) {
+        device_->begin_repeated();
+        cuda::macro_column_sum(*device_, x_, kRows, kColumns, sums_);
+        EXPECT_TRUE(std::ranges::equal(testing::downloaded(*device_, sums_, kColumns),
+                                       expected_[kRows - 1]));
+        cuda::macro_column_sum(*device_, x_, kRows, kColumns, sums_);
+        device_->upload(sums_, other.data(), other.size() * sizeof(float));
+        device_->end_repeated();
+        EXPECT_EQ(testing::downloaded(*device_, sums_, kColumns), other);
+    }
+    EXPECT_EQ(device_->error(), "");
+}
+
 /// Its kernels use buffers that are gone once scratch has grown.
 TEST_F(RepeatedWork, IsAnotherOneOnceScratchMoved) {
     for (int i = 0; i < 4; ++i)
