@@ -179,7 +179,7 @@ TEST_F(DeviceShapes, AttentionOfManyTiles) {
 }
 
 TEST_F(DeviceShapes, AttentionBeyondOneBlockOfTokens) {
-    attention({1, 1030, 1, 3, 0.35355339F, true}, {});
+    attention({1, 1030, 2, 3, 0.35355339F, true}, {});
 }
 
 TEST_F(DeviceShapes, AttentionWithinDocuments) {
