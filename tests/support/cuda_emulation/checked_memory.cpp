@@ -26,8 +26,6 @@ constexpr std::size_t kArenaBytes = std::size_t{1} << 44;
 constexpr std::size_t kPage = 4096;
 /// Between two allocations: what a kernel reads there belongs to nobody.
 constexpr std::size_t kGap = 4 * kPage;
-/// Allocations are aligned to this and to no more, as cudaMalloc promises.
-constexpr std::size_t kAlignment = 256;
 constexpr std::size_t kGranule = 2;  // bytes that one cell tells about
 
 constexpr std::uint32_t kHostBlock = 1;  ///< "block" of what the host wrote
@@ -307,7 +305,7 @@ std::uint8_t* allocate_device(std::size_t bytes, const std::string& name, int de
     Memory& m = memory();
     const std::size_t size = std::max<std::size_t>(bytes, 1);
     Region region;
-    region.begin = m.next + kAlignment;  // no better aligned than it must be
+    region.begin = m.next + kAllocationAlignment;  // no better aligned than it must be
     region.bytes = size;
     region.name = name;
     region.device = device;

@@ -67,9 +67,9 @@ const Allocation* owner_of(const void* address) {
 }
 
 void* address_without_memory(std::size_t bytes) {
-    constexpr std::size_t kAlignment = 256;
     const std::uintptr_t address = runtime().next_address;
-    runtime().next_address += (bytes + kAlignment) / kAlignment * kAlignment;
+    runtime().next_address +=
+        (bytes + kAllocationAlignment) / kAllocationAlignment * kAllocationAlignment;
     return reinterpret_cast<void*>(address);
 }
 
@@ -108,12 +108,6 @@ cudaError_t copy(Stream& stream, void* to, const void* from, std::size_t bytes) 
         mark_copied(to, from, bytes);
     });
     return cudaSuccess;
-}
-
-bool launchable(dim3 grid, dim3 block) {
-    constexpr unsigned kXMax = 2'147'483'647, kYMax = 65'535, kThreadsMax = 1024;
-    return grid.x > 0 && grid.y > 0 && grid.z > 0 && grid.x <= kXMax && grid.y <= kYMax &&
-           grid.z <= kYMax && block.x > 0 && block.x <= kThreadsMax;
 }
 
 struct Configuration {
@@ -216,15 +210,15 @@ cudaError_t cudaLaunchKernel(const void* stub, dim3 grid, dim3 block, void** arg
     if (const cudaError_t error = check_stream(handle); error != cudaSuccess) return keep(error);
     Stream& stream = stream_of(handle);
     if (stream.device != current_device()) return keep(cudaErrorInvalidResourceHandle);
-    if (!launchable(grid, block) || shared != 0) return keep(cudaErrorInvalidConfiguration);
+    const emulation::LaunchSize size{grid.x, grid.y, grid.z, static_cast<int>(block.x)};
+    if (!emulation::is_launchable(size) || shared != 0) return keep(cudaErrorInvalidConfiguration);
     if (!stream.capture) ++runtime().work.launches;
     if (runtime().only_count) return cudaSuccess;
     const gym::ptx::Kernel* const kernel = runtime().kernels.at(stub);
     const auto* const begin = static_cast<const std::uint8_t*>(arguments[0]);
     std::vector<std::uint8_t> copied(begin, begin + kernel->parameter_bytes);
     ask(stream, [=, copied = std::move(copied)] {
-        emulation::launch({grid.x, grid.y, grid.z, static_cast<int>(block.x)},
-                          gym::ptx::call_of(*kernel, copied.data()));
+        emulation::launch(size, gym::ptx::call_of(*kernel, copied.data()));
     });
     return cudaSuccess;
 }
