@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """mutants.py BUILD_DIR [--jobs N] [--only TEXT] [--count N] [--sources-max N] [--seed S] [--list]: apply each one-line fault of
 tests/mutants/cuda.txt to a copy of kernels/cuda, build test_cuda_strict with it and run it, the tests that the list names for the
-file first. Print a table of faults that the tests killed and that lived; fail if one lived. Needs a Ninja build in which
-test_cuda_strict is up to date. With --list, apply each fault and build nothing: fail if a line is gone."""
+file first. Faults of host code that only nvcc's objects have are built into test_cuda_runtime, and left out without nvcc. Print a
+table of faults that the tests killed and that lived; fail if one lived. Needs a Ninja build in which both tests are up to date.
+With --list, apply each fault and build nothing: fail if a line is gone."""
 
 import argparse
 import concurrent.futures
@@ -22,7 +23,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent
 KERNELS = SOURCE / "kernels/cuda"
-TEST = "test_cuda_strict"
+TEST = "test_cuda_strict"  # where the list names no other
 TEST_CPU_SECONDS_MAX = 600
 
 
@@ -32,6 +33,7 @@ class Mutant:
     after: str
     old: str
     new: str
+    test: str  # the program
     first_tests: str  # a filter
 
     def __str__(self) -> str:
@@ -41,16 +43,17 @@ class Mutant:
 
 def read_mutants(path: Path) -> list[Mutant]:
     mutants: list[Mutant] = []
-    first_tests: dict[str, str] = {}
+    tests_of: dict[str, tuple[str, str]] = {}
     for line in path.read_text().splitlines():
         if line.startswith("! "):
-            files, _, tests = line[2:].partition(": ")
-            first_tests |= {file: tests for file in files.split()}
+            where, _, first_tests = line[2:].partition(": ")
+            files, _, test = where.partition(" in ")
+            tests_of |= {file: (test or TEST, first_tests) for file in files.split()}
         elif line.startswith("@ "):
             file, _, after = line[2:].partition(" after ")
-            if file not in first_tests:
+            if file not in tests_of:
                 sys.exit(f"{path}: no line '! {file}: TESTS'")
-            mutants.append(Mutant(file, after, "", "", first_tests[file]))
+            mutants.append(Mutant(file, after, "", "", *tests_of[file]))
         elif line.startswith("- "):
             mutants[-1].old = line[2:]
         elif line.startswith("+ "):
@@ -76,24 +79,36 @@ def mutated(text: str, mutant: Mutant) -> str:
 
 
 class Build:
-    """What the build tree knows about compiling and linking the test."""
+    """What the build tree knows about compiling and linking a test."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, test: str) -> None:
         self.folder = folder
-        self.compile: dict[str, tuple[list[str], str]] = {}  # name of the source: command, object
+        self.test = test
         self.texts = {path.name: path.read_text() for path in KERNELS.iterdir()}
         ccache = shutil.which("ccache")
         self.launcher = [ccache] if ccache else []
-        said = subprocess.run(["ninja", "-C", str(folder), "-t", "commands", TEST], check=True, capture_output=True, text=True)
+        said = subprocess.run(["ninja", "-C", str(folder), "-t", "commands", test], check=True, capture_output=True, text=True)
         # ": && c++ .. -o bin/test_cuda_strict .. && :"
-        link = next(line for line in reversed(said.stdout.splitlines()) if f"-o bin/{TEST}" in line)
+        link = next(line for line in reversed(said.stdout.splitlines()) if f"-o bin/{test}" in line)
         self.link = shlex.split(link.split("&&")[1])
-        for entry in json.loads((folder / "compile_commands.json").read_text()):
+        as_cxx, by_nvcc = self.read_commands()
+        self.compile = as_cxx or by_nvcc
+
+    def read_commands(self) -> tuple[dict[str, tuple[list[str], str]], dict[str, tuple[list[str], str]]]:
+        """@return command and object by the name of the source: of kernels (and a test's own) that are linked as C++, and of
+        those in an archive."""
+        archives = [Path(word) for word in self.link if word.endswith(".a")]
+        archived = {archive.parent / "CMakeFiles" / f"{archive.stem.removeprefix('lib')}.dir" for archive in archives}
+        as_cxx, by_nvcc = {}, {}
+        for entry in json.loads((self.folder / "compile_commands.json").read_text()):
             command, source = shlex.split(entry["command"]), Path(entry["file"])
             output = command[command.index("-o") + 1] if "-o" in command else ""
-            if "-xc++" in command and output in self.link:  # kernels, and a test's own
-                self.compile[source.name] = (command, output)
+            if "-xc++" in command and output in self.link:
+                as_cxx[source.name] = (command, output)
                 self.texts[source.name] = source.read_text()
+            elif source.parent == KERNELS and Path(output).parent in archived:
+                by_nvcc[source.name] = (command, output)
+        return as_cxx, by_nvcc
 
     def users(self, file: str) -> list[str]:
         """The sources that a change of `file` changes."""
@@ -116,21 +131,29 @@ class Build:
         path = kernels / mutant.file
         path.write_text(mutated(path.read_text(), mutant))
         replaced: dict[str, str] = {}
+        added: list[str] = []
         for name in self.users(mutant.file):
             command, output = self.compile[name]
             new = str(folder / f"{name}.o")
             swap = {f"-I{KERNELS}": f"-I{kernels}", str(KERNELS / name): str(kernels / name), output: new}
-            self.run([*self.launcher, *(swap.get(word, word) for word in command), "-Wno-error"])  # of what a fault leaves unused
-            replaced[output] = new
-        test = folder / TEST
-        swap = {**replaced, f"bin/{TEST}": str(test)}
-        self.run([swap.get(word, word) for word in self.link])
+            if output in self.link:
+                replaced[output] = new
+                tolerant = [*command, "-Wno-error"]  # of what a fault leaves unused
+            else:
+                added.append(new)  # what it defines is not taken from the archive
+                tolerant = [word for word in command if word != "-Werror=all-warnings"]
+            self.run([*self.launcher, *(swap.get(word, word) for word in tolerant)])
+        test = folder / self.test
+        swap = {**replaced, f"bin/{self.test}": str(test)}
+        self.run([self.link[0], *added, *(swap.get(word, word) for word in self.link[1:])])
         return test
 
 
 def run_test(test: Path, build: Path, seed: int, tests: str) -> tuple[bool, str]:
     """Whether `tests` pass; if not, what failed first."""
     settings = {"SOURCE_DIR": SOURCE, "BINARY_DIR": build, "TEST_SCALE": 1, "TEST_SEED": seed}
+    if test.name != TEST:
+        settings["CUDA_PTX"] = build / "tests/unit/cuda/ptx"
     environment = {**os.environ, **{f"GYM_{name}": str(value) for name, value in settings.items()}}
     command = ["prlimit", f"--cpu={TEST_CPU_SECONDS_MAX}", test, "--gtest_fail_fast", "--gtest_brief=1", f"--gtest_filter={tests}"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace")
@@ -142,6 +165,11 @@ def run_test(test: Path, build: Path, seed: int, tests: str) -> tuple[bool, str]
     failed = re.search(r"^\[  FAILED  \] (\S+)", done.stdout, re.M)
     what = finding.group(1) if finding else "other bits"
     return False, f"{failed.group(1) if failed else f'exit {done.returncode}'}: {what}"
+
+
+def is_built(folder: Path, test: str) -> bool:
+    """Whether the build has this test."""
+    return test == TEST or subprocess.run(["ninja", "-C", str(folder), "-t", "query", test], capture_output=True).returncode == 0
 
 
 def judge(build: Build, mutant: Mutant, seed: int) -> tuple[bool, str, float]:
@@ -158,18 +186,23 @@ def judge(build: Build, mutant: Mutant, seed: int) -> tuple[bool, str, float]:
     return lived, why, time.monotonic() - begin
 
 
-def print_table(build: Build, mutants: list[Mutant], jobs: int, seed: int, tests: str) -> int:
-    """@return how many lived. `tests` are those that have to pass without a mutant."""
+def print_table(builds: dict[str, Build], mutants: list[Mutant], jobs: int, seed: int, everything: bool) -> int:
+    """@return how many lived. @param everything all tests have to pass without a mutant, not only those that run first."""
     lived = 0
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        unchanged = pool.submit(run_test, build.folder / "bin" / TEST, build.folder, seed, tests)
-        judged = pool.map(lambda m: judge(build, m, seed), mutants)
+        unchanged = {}
+        for test in {mutant.test for mutant in mutants}:
+            tests = "*" if everything else ":".join({m.first_tests for m in mutants if m.test == test})
+            folder = builds[test].folder
+            unchanged[test] = pool.submit(run_test, folder / "bin" / test, folder, seed, tests)
+        judged = pool.map(lambda m: judge(builds[m.test], m, seed), mutants)
         for mutant, (alive, why, seconds) in zip(mutants, judged):
             lived += alive
             print(f"{'LIVED' if alive else 'killed'}  {seconds:4.0f} s  {mutant}{'' if alive else f'  by {why}'}", flush=True)
-    passes, why = unchanged.result()
-    if not passes:
-        sys.exit(f"{TEST} fails without a mutant, too: {why}")
+    for test, run in unchanged.items():
+        passes, why = run.result()
+        if not passes:
+            sys.exit(f"{test} fails without a mutant, too: {why}")
     return lived
 
 
@@ -193,15 +226,19 @@ def main() -> None:
                 sys.exit(f"{mutant}: changes nothing")
         print(f"{len(mutants)} mutants")
         return
-    build = Build(arguments.build.resolve())
+    folder = arguments.build.resolve()
+    builds = {test: Build(folder, test) for test in {mutant.test for mutant in mutants} if is_built(folder, test)}
+    left_out = [mutant for mutant in mutants if mutant.test not in builds]
+    if left_out:
+        print(f"left out, since there is no nvcc: {len(left_out)}")
+    mutants = [mutant for mutant in mutants if mutant.test in builds]
     if arguments.sources_max > 0:
-        mutants = [mutant for mutant in mutants if len(build.users(mutant.file)) <= arguments.sources_max]
+        mutants = [mutant for mutant in mutants if len(builds[mutant.test].users(mutant.file)) <= arguments.sources_max]
     if 0 < arguments.count < len(mutants):
         mutants = random.Random(arguments.seed).sample(mutants, arguments.count)
-    tests = ":".join({mutant.first_tests for mutant in mutants}) if len(mutants) < len(every) else "*"
     print(f"{len(mutants)} of {len(every)} mutants, seed {arguments.seed}", flush=True)
     begin = time.monotonic()
-    lived = print_table(build, mutants, arguments.jobs, arguments.seed, tests)
+    lived = print_table(builds, mutants, arguments.jobs, arguments.seed, len(mutants) + len(left_out) == len(every))
     print(f"{len(mutants) - lived} of {len(mutants)} mutants killed, {time.monotonic() - begin:.0f} s")
     sys.exit(1 if lived else 0)
 

@@ -7,9 +7,9 @@
 #include "gym/kernels/cuda/checks.hpp"
 #include "gym/kernels/cuda/macros.hpp"
 #include "gym/kernels/cuda/product.hpp"
+#include "gym/kernels/cuda/scratch.hpp"
 #include "gym/kernels/programs.h"
 #include "reduce.cuh"
-#include "scratch.hpp"
 
 namespace gym::kernels::cuda {
 

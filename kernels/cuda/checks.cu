@@ -1,5 +1,6 @@
 // Sums of memory, and the host's side of all checks.
 #include "gym/kernels/cuda/checks.hpp"
+#include "gym/kernels/cuda/scratch.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -7,7 +8,6 @@
 
 #include "entries.cuh"
 #include "reduce.cuh"
-#include "scratch.hpp"
 
 namespace gym::kernels::cuda {
 
@@ -149,13 +149,13 @@ std::vector<Checks::Sum> Checks::twice(const std::function<std::vector<Sum>()>& 
                                        std::span<const Overwritten> overwritten) {
     std::size_t bytes = 0;
     for (const Overwritten& region : overwritten)
-        bytes += padded_check_bytes(region.bytes);
+        bytes += padded_bytes(static_cast<size_t>(region.bytes));
     std::byte* const copies = bytes == 0 ? nullptr : device_.scratch(kScratchCheck, bytes);
     const auto each_copy = [&](const auto& visit) {
         std::byte* copy = copies;
         for (const Overwritten& region : overwritten) {
             visit(region, copy);
-            copy += padded_check_bytes(region.bytes);
+            copy += padded_bytes(static_cast<size_t>(region.bytes));
         }
     };
     each_copy([&](const Overwritten& region, std::byte* copy) {

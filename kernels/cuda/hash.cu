@@ -1,9 +1,9 @@
 #include "gym/kernels/cuda/hash.hpp"
+#include "gym/kernels/cuda/scratch.hpp"
 
 #include <algorithm>
 
 #include "entries.cuh"
-#include "scratch.hpp"
 #include "sha256.cuh"
 
 namespace gym::kernels::cuda {

@@ -1,8 +1,8 @@
 // Cross-entropy and the gradient of an embedding.
 #include "gym/kernels/cuda/macros.hpp"
+#include "gym/kernels/cuda/scratch.hpp"
 #include "gym/kernels/programs.h"
 #include "reduce.cuh"
-#include "scratch.hpp"
 
 namespace gym::kernels::cuda {
 

@@ -1,8 +1,8 @@
 // Layer norm and RMS norm: one block of threads a row.
 #include "gym/kernels/cuda/macros.hpp"
+#include "gym/kernels/cuda/scratch.hpp"
 #include "gym/kernels/programs.h"
 #include "reduce.cuh"
-#include "scratch.hpp"
 
 namespace gym::kernels::cuda {
 

@@ -3,15 +3,16 @@
 // a) times (sum over columns of v b): exact modulo 2^64, like all that is compared here.
 #include <algorithm>
 
+#include "gym/kernels/cuda/scratch.hpp"
 #include "gym/kernels/q14.h"
 #include "product_tiles.cuh"
 #include "reduce.cuh"
-#include "scratch.hpp"
 
 namespace gym::kernels::cuda {
 
 namespace {
 
+static_assert(kTileN == kCheckedTileVectors, "memory_need() counts a sum a tile");
 constexpr int kThreads = 64;
 constexpr int kDigitsPerWord = 4;
 constexpr int kDigitsPerBlock = kThreads * kDigitsPerWord;

@@ -1,5 +1,6 @@
 // Operands of Q14 products as digits.
 #include "gym/kernels/cuda/product.hpp"
+#include "gym/kernels/cuda/scratch.hpp"
 #include "gym/kernels/q14.h"
 #include "product_tiles.cuh"
 #include "reduce.cuh"
@@ -9,8 +10,6 @@ namespace gym::kernels::cuda {
 namespace {
 
 constexpr int64_t kBlockLength = kQ14BlockLength;
-/// A vector's digits begin on a multiple of this. The product reads half of it at a time.
-constexpr int64_t kPitchUnit = 64;
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / kWarpSize;
 constexpr int kBytesPerWord = 4;
@@ -191,12 +190,12 @@ struct RowExponentElement {
 
 Digits reserve(Device& device, OperandPlace place, int64_t items, int64_t vectors, int64_t length) {
     const bool is_a = place == OperandPlace::kA;
-    const int first = is_a ? 0 : 4;
+    const int first = is_a ? kScratchA : kScratchB;
     Digits digits{};
     digits.items = items;
     digits.vectors = vectors;
     digits.length = length;
-    digits.pitch = (length + kPitchUnit - 1) / kPitchUnit * kPitchUnit;
+    digits.pitch = digit_pitch(length);
     digits.blocks = q14_block_count(length);
     digits.high = device.scratch_of<uint8_t>(first, items * vectors * digits.pitch);
     digits.low = device.scratch_of<uint8_t>(first + 1, items * vectors * digits.pitch);

@@ -1,8 +1,8 @@
 // Exact sums of rows, of columns, of squares.
 #include "gym/kernels/cuda/column_parts.hpp"
 #include "gym/kernels/cuda/macros.hpp"
+#include "gym/kernels/cuda/scratch.hpp"
 #include "reduce.cuh"
-#include "scratch.hpp"
 
 namespace gym::kernels::cuda {
 

@@ -5,7 +5,9 @@
 #include <numeric>
 
 #include "gym/kernels/cuda/attention_parts.hpp"
+#include "gym/kernels/cuda/checks.hpp"
 #include "gym/kernels/cuda/hash_parts.hpp"
+#include "gym/kernels/cuda/scratch.hpp"
 #include "gym/kernels/q14.h"
 #include "gym/program/opcode.hpp"
 #include "macro_arguments.hpp"
@@ -14,6 +16,7 @@
 namespace gym::engine {
 namespace {
 
+namespace cuda = kernels::cuda;
 using program::Op;
 using program::Opcode;
 using program::Program;
@@ -31,69 +34,62 @@ struct ShapeCall {
     }
 };
 
-/// Numbers of buffers, as kernels/cuda/scratch.hpp has them.
-constexpr std::size_t kA = 0, kB = 4, kColumnMaxima = 8, kColumnTotals = 9, kMacro0 = 10,
-                      kCheck = 14;
-
 /// What each needs, by its number.
 struct Scratch {
-    std::array<std::uint64_t, 16> bytes{};
+    std::array<std::uint64_t, cuda::Device::kScratchBuffers> bytes{};
 
-    void grow(std::size_t index, std::int64_t size) {
-        bytes[index] = std::max(bytes[index], static_cast<std::uint64_t>(size));
+    void grow(int index, std::int64_t size) {
+        std::uint64_t& most = bytes[static_cast<std::size_t>(index)];
+        most = std::max(most, static_cast<std::uint64_t>(size));
     }
     /// An operand of a product: kernels/cuda/quantise.cu.
-    void grow_digits(std::size_t first, std::int64_t items, std::int64_t vectors,
-                     std::int64_t length) {
-        constexpr std::int64_t kPitchUnit = 64, kWord = 4;
-        const std::int64_t pitch = (length + kPitchUnit - 1) / kPitchUnit * kPitchUnit;
+    void grow_digits(int first, std::int64_t items, std::int64_t vectors, std::int64_t length) {
+        constexpr std::int64_t kWord = sizeof(std::int32_t);
+        const std::int64_t pitch = cuda::digit_pitch(length);
         grow(first, items * vectors * pitch);
         grow(first + 1, items * vectors * pitch);
         // Of a block an exponent, and of one of a its sum.
-        const std::int64_t words = first == kA ? 2 : 1;
+        const std::int64_t words = first == cuda::kScratchA ? 2 : 1;
         grow(first + 2, items * vectors * kernels::q14_block_count(length) * words * kWord);
         grow(first + 3, items * vectors * kWord);
     }
 };
 
-/// Sums of the checks: kernels/include/gym/kernels/cuda/checks.hpp.
-constexpr std::uint64_t kSumsTableBytes = std::uint64_t{1} << 20;
 constexpr std::int64_t kFloat = sizeof(float), kTotal = sizeof(std::int64_t);
 
 void add_columns(std::int64_t columns, Scratch& need) {
-    need.grow(kColumnMaxima, columns * kFloat);
-    need.grow(kColumnTotals, columns * kTotal);
+    need.grow(cuda::kScratchColumnMaxima, columns * kFloat);
+    need.grow(cuda::kScratchColumnTotals, columns * kTotal);
 }
 
 /// The weighted columns of a product's second operand: kernels/cuda/product_check.cu.
 void add_product_check(std::int64_t items, std::int64_t vectors, std::int64_t length,
                        Scratch& need) {
-    constexpr std::int64_t kPitchUnit = 64, kTile = 128;
-    const std::int64_t pitch = (length + kPitchUnit - 1) / kPitchUnit * kPitchUnit;
-    need.grow(kCheck, items * ((vectors + kTile - 1) / kTile) * pitch * kTotal);
+    constexpr std::int64_t kTile = cuda::kCheckedTileVectors;
+    const std::int64_t tiles = (vectors + kTile - 1) / kTile;
+    need.grow(cuda::kScratchCheck, items * tiles * cuda::digit_pitch(length) * kTotal);
 }
 
 /// A copy of what an op writes over: kernels/cuda/checks.cu.
 std::int64_t copied(std::int64_t bytes) {
-    constexpr std::int64_t kAlignment = 256;
-    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    return static_cast<std::int64_t>(cuda::padded_bytes(static_cast<std::size_t>(bytes)));
 }
 
 void add_attention(const kernels::AttentionShape& shape, bool backward, bool documents,
                    Scratch& need) {
-    const std::int64_t items = kernels::cuda::windows_at_once(shape) * shape.heads;
+    const std::int64_t items = cuda::windows_at_once(shape) * shape.heads;
     const std::int64_t length = shape.context, size = shape.size;
     const std::int64_t rows = items * length, cells = rows * length;
-    need.grow(kMacro0, rows * size * kFloat);
-    need.grow(kMacro0 + 1, cells * kFloat);
-    if (backward || documents) need.grow(kMacro0 + 2, (rows * size + rows) * kFloat);
-    if (backward) need.grow(kMacro0 + 3, cells * kFloat);
-    need.grow_digits(kA, items, length, size);
-    need.grow_digits(kB, items, length, size);
-    need.grow_digits(kA, items, length, length);
-    need.grow_digits(kB, items, size, length);
-    need.grow(kCheck, copied(cells * kFloat));
-    need.grow(kCheck, copied(rows * size * kFloat * (backward ? 3 : 1)));
+    need.grow(cuda::kScratchMacro0, rows * size * kFloat);
+    need.grow(cuda::kScratchMacro1, cells * kFloat);
+    if (backward || documents) need.grow(cuda::kScratchMacro2, (rows * size + rows) * kFloat);
+    if (backward) need.grow(cuda::kScratchMacro3, cells * kFloat);
+    need.grow_digits(cuda::kScratchA, items, length, size);
+    need.grow_digits(cuda::kScratchB, items, length, size);
+    need.grow_digits(cuda::kScratchA, items, length, length);
+    need.grow_digits(cuda::kScratchB, items, size, length);
+    need.grow(cuda::kScratchCheck, copied(cells * kFloat));
+    need.grow(cuda::kScratchCheck, copied(rows * size * kFloat * (backward ? 3 : 1)));
     add_product_check(items, length, size, need);
     add_product_check(items, size, length, need);
 }
@@ -108,11 +104,11 @@ void add_overwritten(const Program& program, const MemoryPlan& plan, const Op& o
         if (std::ranges::find(op.inputs, plan.slots[out].target) != op.inputs.end())
             bytes += copied(static_cast<std::int64_t>(program::size_bytes(program.slot(out))));
     }
-    need.grow(kCheck, bytes);
+    need.grow(cuda::kScratchCheck, bytes);
 }
 
 void add_norm_gradient(const program::Slot& x, Scratch& need) {
-    need.grow(kMacro0, static_cast<std::int64_t>(program::size_bytes(x)));
+    need.grow(cuda::kScratchMacro0, static_cast<std::int64_t>(program::size_bytes(x)));
     add_columns(x.dims.back(), need);
 }
 
@@ -120,8 +116,8 @@ void add(const ShapeCall& call, Scratch& need) {
     switch (call.op.code) {
         case Opcode::kMatmul: {
             const kernels::MatmulShape shape = arguments::matmul(call);
-            need.grow_digits(kA, 1, shape.m, shape.k);
-            need.grow_digits(kB, 1, shape.n, shape.k);
+            need.grow_digits(cuda::kScratchA, 1, shape.m, shape.k);
+            need.grow_digits(cuda::kScratchB, 1, shape.n, shape.k);
             return add_product_check(1, shape.n, shape.k, need);
         }
         case Opcode::kAttention:
@@ -139,17 +135,17 @@ void add(const ShapeCall& call, Scratch& need) {
         case Opcode::kSumSquares:
             return add_columns(1, need);
         case Opcode::kCrossEntropy:
-            return need.grow(kMacro0, rows_of(call.input_slot(0)).count * kFloat);
+            return need.grow(cuda::kScratchMacro0, rows_of(call.input_slot(0)).count * kFloat);
         case Opcode::kEmbeddingGrad:
-            need.grow(kColumnMaxima, rows_of(call.output_slot(0)).length * kFloat);
-            return need.grow(kColumnTotals, elements(call.output_slot(0)) * kTotal);
+            need.grow(cuda::kScratchColumnMaxima, rows_of(call.output_slot(0)).length * kFloat);
+            return need.grow(cuda::kScratchColumnTotals, elements(call.output_slot(0)) * kTotal);
         default:
             return;
     }
 }
 
 std::int64_t hash_bytes(const program::Slot& slot) {
-    return kernels::cuda::hash_scratch_bytes(static_cast<std::int64_t>(program::size_bytes(slot)));
+    return cuda::hash_scratch_bytes(static_cast<std::int64_t>(program::size_bytes(slot)));
 }
 
 }  // namespace
@@ -163,11 +159,12 @@ std::uint64_t device_scratch_bytes(const Program& program) {
     }
     for (const program::Slot& slot : program.slots())
         if (slot.kind == program::SlotKind::kParam || slot.kind == program::SlotKind::kState)
-            need.grow(kMacro0, hash_bytes(slot));
+            need.grow(cuda::kScratchMacro0, hash_bytes(slot));
     for (const auto& output : program.outputs())
         if (outlives_the_run(program, output.name))
-            need.grow(kMacro0, hash_bytes(program.slot(output.slot)));
-    return std::accumulate(need.bytes.begin(), need.bytes.end(), kSumsTableBytes);
+            need.grow(cuda::kScratchMacro0, hash_bytes(program.slot(output.slot)));
+    return std::accumulate(need.bytes.begin(), need.bytes.end(),
+                           static_cast<std::uint64_t>(cuda::Checks::kTableBytes));
 }
 
 }  // namespace gym::engine

@@ -4,6 +4,7 @@
 #include "elementwise_op.hpp"
 #include "gym/common/assert.hpp"
 #include "gym/kernels/cuda/primitives.hpp"
+#include "gym/kernels/cuda/scratch.hpp"
 #include "gym/program/expand.hpp"
 #include "gym/program/opcode.hpp"
 #include "gym/program/validate.hpp"
@@ -205,13 +206,8 @@ bool run_integer_part(const CudaCall& call) {
     }
 }
 
-/// Scratch buffer of Device that no kernel uses.
-constexpr int kScratchExpansion = 15;
-constexpr std::size_t kAlignment = 256;
-
 std::size_t padded_size(const program::Slot& slot) {
-    const std::size_t size = program::size_bytes(slot);
-    return (size + kAlignment - 1) / kAlignment * kAlignment;
+    return kernels::cuda::padded_bytes(program::size_bytes(slot));
 }
 
 bool run_expansion(const CudaCall& call) {
@@ -220,7 +216,7 @@ bool run_expansion(const CudaCall& call) {
     std::size_t total = 0;
     for (const program::Slot& temp : expansion.temps)
         total += padded_size(temp);
-    std::byte* next = call.device.scratch(kScratchExpansion, total);
+    std::byte* next = call.device.scratch(kernels::cuda::kScratchExpansion, total);
     DevicePointers memory = call.memory;
     std::vector<program::Slot> slots(call.slots.begin(), call.slots.end());
     for (const program::Slot& temp : expansion.temps) {

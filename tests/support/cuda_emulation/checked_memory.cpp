@@ -26,8 +26,6 @@ constexpr std::size_t kArenaBytes = std::size_t{1} << 44;
 constexpr std::size_t kPage = 4096;
 /// Between two allocations: what a kernel reads there belongs to nobody.
 constexpr std::size_t kGap = 4 * kPage;
-/// Allocations are aligned to this and to no more, as cudaMalloc promises.
-constexpr std::size_t kAlignment = 256;
 constexpr std::size_t kGranule = 2;  // bytes that one cell tells about
 
 constexpr std::uint32_t kHostBlock = 1;  ///< "block" of what the host wrote
@@ -241,6 +239,12 @@ bool within(std::uintptr_t at, const void* begin, std::size_t bytes) {
     return at - reinterpret_cast<std::uintptr_t>(begin) < bytes;
 }
 
+void fill_with_garbage(std::uint8_t* data, std::size_t bytes) {
+    constexpr std::uint32_t kGarbage = 0x7FA0'BEEF;  // a NaN, and no small integer
+    for (std::size_t i = 0; i < bytes; ++i)
+        data[i] = static_cast<std::uint8_t>(kGarbage >> (i % sizeof kGarbage * 8));
+}
+
 Region& region_of_host_access(const void* address, std::size_t bytes, const char* what) {
     static Region none;
     const auto at = reinterpret_cast<std::uintptr_t>(address);
@@ -298,11 +302,10 @@ void end_copy(void* shared, std::size_t size) {
 }
 
 std::uint8_t* allocate_device(std::size_t bytes, const std::string& name, int device) {
-    constexpr std::uint32_t kGarbage = 0x7FA0'BEEF;  // a NaN, and no small integer
     Memory& m = memory();
     const std::size_t size = std::max<std::size_t>(bytes, 1);
     Region region;
-    region.begin = m.next + kAlignment;  // no better aligned than it must be
+    region.begin = m.next + kAllocationAlignment;  // no better aligned than it must be
     region.bytes = size;
     region.name = name;
     region.device = device;
@@ -313,8 +316,7 @@ std::uint8_t* allocate_device(std::size_t bytes, const std::string& name, int de
         std::abort();
     }
     auto* const data = reinterpret_cast<std::uint8_t*>(region.begin);
-    for (std::size_t i = 0; i < size; ++i)
-        data[i] = static_cast<std::uint8_t>(kGarbage >> (i % sizeof kGarbage * 8));
+    fill_with_garbage(data, size);
     m.regions[region.begin] = std::move(region);
     return data;
 }
@@ -349,6 +351,14 @@ void mark_initialised(const void* address, std::size_t bytes) {
     Cell written;
     written.write.block = kHostBlock;
     std::fill_n(&region->cells[offset / kGranule], cell_count(offset, bytes), written);
+}
+
+void forget_contents(void* address, std::size_t bytes) {
+    Region& region = region_of_host_access(address, bytes, "a new use");
+    if (bytes == 0 || region.bytes == 0) return;
+    fill_with_garbage(static_cast<std::uint8_t*>(address), bytes);
+    const std::size_t offset = reinterpret_cast<std::uintptr_t>(address) - region.begin;
+    std::fill_n(&region.cells[offset / kGranule], cell_count(offset, bytes), Cell());
 }
 
 void mark_copied(const void* to, const void* from, std::size_t bytes) {

@@ -53,13 +53,18 @@ void check_access(Access access, const void* address, std::size_t size, const vo
 void begin_copy(void* shared, std::size_t size);
 void end_copy(void* shared, std::size_t size);
 
-/// 256-byte aligned, uninitialised, never an address that was in use before; filled with NaN.
+/// Allocations are aligned to this and to no more, as cudaMalloc promises.
+inline constexpr std::size_t kAllocationAlignment = 256;
+
+/// Uninitialised, never an address that was in use before; filled with NaN.
 std::uint8_t* allocate_device(std::size_t bytes, const std::string& name, int device = 0);
 void free_device(std::uint8_t* address);
 
 // What the host does with device memory.
 void check_device_range(Access access, const void* address, std::size_t bytes, const char* what);
 void mark_initialised(const void* address, std::size_t bytes);
+/// The bytes are as in a new allocation.
+void forget_contents(void* address, std::size_t bytes);
 /// The copied bytes are as initialised as their source.
 void mark_copied(const void* to, const void* from, std::size_t bytes);
 

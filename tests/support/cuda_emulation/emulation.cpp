@@ -26,7 +26,6 @@ Place place;
 namespace {
 
 constexpr std::size_t kStackBytes = 128 * 1024;
-constexpr std::size_t kArgumentBytesMax = 4096;
 constexpr std::size_t kCopyBytes = 16;
 constexpr std::size_t kRowBytes = 16;  // of a matrix that ldmatrix loads
 /// A warp goes past at most so many of its collectives before another one gets its turn.
@@ -250,23 +249,6 @@ bool run_block() {
     }
 }
 
-std::string demangled(const char* name) {
-    int status = 0;
-    char* const text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
-    std::string out = status == 0 ? text : name;
-    std::free(text);
-    return out;
-}
-
-bool launchable(const LaunchSize& size, std::size_t argument_bytes) {
-    constexpr std::int64_t kXMax = 2'147'483'647, kYMax = 65'535;
-    constexpr int kThreadsMax = 1024;
-    const bool positive = size.x > 0 && size.y > 0 && size.z > 0 && size.threads > 0;
-    return positive && size.x <= kXMax && size.y <= kYMax && size.z <= kYMax &&
-           size.threads <= kThreadsMax && size.threads % kWarp == 0 &&
-           argument_bytes <= kArgumentBytesMax;
-}
-
 void run_blocks(const LaunchSize& size) {
     std::vector<std::uint32_t> order(static_cast<std::size_t>(size.x * size.y * size.z));
     std::iota(order.begin(), order.end(), 0U);
@@ -283,6 +265,20 @@ void run_blocks(const LaunchSize& size) {
 
 }  // namespace
 
+bool is_launchable(const LaunchSize& size) {
+    const bool positive = size.x > 0 && size.y > 0 && size.z > 0 && size.threads > 0;
+    return positive && size.x <= kGridXMax && size.y <= kGridYMax && size.z <= kGridYMax &&
+           size.threads <= kBlockThreadsMax;
+}
+
+std::string demangled(const char* name) {
+    int status = 0;
+    char* const text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
+    std::string out = status == 0 ? text : name;
+    std::free(text);
+    return out;
+}
+
 void set_translation(Translation translation) {
     block().translation = translation;
 }
@@ -290,7 +286,9 @@ void set_translation(Translation translation) {
 void launch(const LaunchSize& size, const KernelCall& untranslated) {
     Block& b = block();
     const KernelCall call = b.translation != nullptr ? b.translation(untranslated) : untranslated;
-    if (!launchable(size, call.bytes)) return report("a launch beyond a device's limits", nullptr);
+    // Whole warps: the emulation has no others.
+    if (!is_launchable(size) || size.threads % kWarp != 0 || call.bytes > kArgumentBytesMax)
+        return report("a launch beyond a device's limits", nullptr);
     while (b.fibers.size() < static_cast<std::size_t>(size.threads))
         b.fibers.emplace_back();
     b.threads = static_cast<unsigned>(size.threads);

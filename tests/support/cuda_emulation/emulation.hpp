@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <type_traits>
 #include <typeinfo>
 
@@ -48,6 +49,16 @@ void launch(const LaunchSize& size, const Kernel& kernel) {
 }
 
 inline constexpr unsigned kWarp = 32;
+// Limits of a launch, of any device.
+inline constexpr std::int64_t kGridXMax = 2'147'483'647, kGridYMax = 65'535;  // z as y
+inline constexpr int kBlockThreadsMax = 1024;
+inline constexpr std::size_t kArgumentBytesMax = 4096;
+
+/// Whether a device takes a grid and blocks of this size.
+bool is_launchable(const LaunchSize& size);
+
+/// A mangled name as the source has it.
+std::string demangled(const char* name);
 
 // `site` tells places of the program apart; null: that of the call.
 void block_barrier(const void* site);

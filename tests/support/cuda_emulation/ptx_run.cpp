@@ -1,6 +1,5 @@
 #include "ptx_run.hpp"
 
-#include <cxxabi.h>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -39,18 +38,10 @@ struct Library {
 };
 Library& library();
 
-std::string demangled(const char* name) {
-    int status = 0;
-    char* const text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
-    std::string out = status == 0 ? text : name;
-    std::free(text);
-    return out;
-}
-
 /// X of "void ..run_kernel<256, X>(X)"; a type's name stays.
 std::string type_name(const char* mangled) {
     constexpr std::string_view kEntry = "run_kernel<";
-    const std::string text = demangled(mangled);
+    const std::string text = emulation::demangled(mangled);
     const std::size_t entry = text.find(kEntry);
     if (entry == std::string::npos) return text;
     const std::size_t begin = text.find(", ", entry) + 2;
@@ -104,7 +95,7 @@ emulation::KernelCall translate(const emulation::KernelCall& call) {
     const Kernel* const kernel = find_kernel(call.name);
     if (kernel == nullptr || kernel->parameter_bytes != call.bytes) {
         std::fprintf(stderr, "no PTX of a kernel %s with %zu bytes of arguments\n",
-                     demangled(call.name).c_str(), call.bytes);
+                     emulation::demangled(call.name).c_str(), call.bytes);
         std::abort();
     }
     return call_of(*kernel, call.arguments);
@@ -113,8 +104,6 @@ emulation::KernelCall translate(const emulation::KernelCall& call) {
 void say_what_ran() {
     const Library& all = library();
     std::printf("PTX: %zu of %zu kernels ran\n", all.ran.size(), all.kernels.size());
-    for (const auto& [name, kernel] : all.kernels)
-        if (!all.ran.contains(kernel.first)) std::printf("PTX: not run: %s\n", name.c_str());
 }
 
 void load_folder(Library& all, const std::string& folder) {
@@ -165,15 +154,22 @@ Library& library() {
 
 }  // namespace
 
+std::vector<std::string> kernels_that_never_ran() {
+    const Library& all = library();
+    std::vector<std::string> names;
+    for (const auto& [name, kernel] : all.kernels)
+        if (!all.ran.contains(kernel.first)) names.push_back(name);
+    return names;
+}
+
 const Kernel* find_kernel(const char* name) {
     const auto at = library().kernels.find(type_name(name));
     return at == library().kernels.end() ? nullptr : at->second.first;
 }
 
 emulation::KernelCall call_of(const Kernel& kernel, const void* arguments) {
-    constexpr std::size_t kThreadsMax = 1024;
     Library& all = library();
-    all.registers.resize(kThreadsMax);
+    all.registers.resize(emulation::kBlockThreadsMax);
     all.current = &kernel;
     all.owner = all.kernels.at(type_name(kernel.name.c_str())).second;
     all.ran.insert(&kernel);

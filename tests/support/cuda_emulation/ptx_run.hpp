@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "emulation.hpp"
 #include "ptx_module.hpp"
@@ -12,6 +13,9 @@ namespace gym::ptx {
 
 /// @param name of the entry (mangled) or of the kernel's type (mangled). Null if there is none.
 const Kernel* find_kernel(const char* name);
+
+/// Of all that were read, by name of the type.
+[[nodiscard]] std::vector<std::string> kernels_that_never_ran();
 
 /// What to launch. Valid until the next call.
 emulation::KernelCall call_of(const Kernel& kernel, const void* arguments);

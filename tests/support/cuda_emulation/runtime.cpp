@@ -16,6 +16,7 @@ namespace gym::emulation::runtime {
 namespace {
 
 constexpr std::size_t kMemoryBytes = std::size_t{24} << 30;
+constexpr char kUnwrittenMemory = 0;  ///< its address stands for memory of any size
 
 thread_local int device_of_thread = 0;
 thread_local cudaError_t last_error = cudaSuccess;
@@ -66,9 +67,9 @@ const Allocation* owner_of(const void* address) {
 }
 
 void* address_without_memory(std::size_t bytes) {
-    constexpr std::size_t kAlignment = 256;
     const std::uintptr_t address = runtime().next_address;
-    runtime().next_address += (bytes + kAlignment) / kAlignment * kAlignment;
+    runtime().next_address +=
+        (bytes + kAllocationAlignment) / kAllocationAlignment * kAllocationAlignment;
     return reinterpret_cast<void*>(address);
 }
 
@@ -107,12 +108,6 @@ cudaError_t copy(Stream& stream, void* to, const void* from, std::size_t bytes) 
         mark_copied(to, from, bytes);
     });
     return cudaSuccess;
-}
-
-bool launchable(dim3 grid, dim3 block) {
-    constexpr unsigned kXMax = 2'147'483'647, kYMax = 65'535, kThreadsMax = 1024;
-    return grid.x > 0 && grid.y > 0 && grid.z > 0 && grid.x <= kXMax && grid.y <= kYMax &&
-           grid.z <= kYMax && block.x > 0 && block.x <= kThreadsMax;
 }
 
 struct Configuration {
@@ -163,6 +158,10 @@ void forget_work() {
 void only_count(bool yes) {
     const std::lock_guard lock(runtime().mutex);
     runtime().only_count = yes;
+}
+const void* unwritten_memory() {
+    const std::lock_guard lock(runtime().mutex);
+    return runtime().only_count ? nullptr : &kUnwrittenMemory;
 }
 void mend_devices() {
     const std::lock_guard lock(runtime().mutex);
@@ -216,15 +215,15 @@ cudaError_t cudaLaunchKernel(const void* stub, dim3 grid, dim3 block, void** arg
     if (const cudaError_t error = check_stream(handle); error != cudaSuccess) return keep(error);
     Stream& stream = stream_of(handle);
     if (stream.device != current_device()) return keep(cudaErrorInvalidResourceHandle);
-    if (!launchable(grid, block) || shared != 0) return keep(cudaErrorInvalidConfiguration);
+    const emulation::LaunchSize size{grid.x, grid.y, grid.z, static_cast<int>(block.x)};
+    if (!emulation::is_launchable(size) || shared != 0) return keep(cudaErrorInvalidConfiguration);
     if (!stream.capture) ++runtime().work.launches;
     if (runtime().only_count) return cudaSuccess;
     const gym::ptx::Kernel* const kernel = runtime().kernels.at(stub);
     const auto* const begin = static_cast<const std::uint8_t*>(arguments[0]);
     std::vector<std::uint8_t> copied(begin, begin + kernel->parameter_bytes);
     ask(stream, [=, copied = std::move(copied)] {
-        emulation::launch({grid.x, grid.y, grid.z, static_cast<int>(block.x)},
-                          gym::ptx::call_of(*kernel, copied.data()));
+        emulation::launch(size, gym::ptx::call_of(*kernel, copied.data()));
     });
     return cudaSuccess;
 }
@@ -368,6 +367,10 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
     if (const cudaError_t error = check_stream(handle); error != cudaSuccess) return keep(error);
     Stream& stream = stream_of(handle);
     const bool to_device = owner_of(to) != nullptr, from_device = owner_of(from) != nullptr;
+    if (from == &kUnwrittenMemory && to_device) {
+        ask(stream, [=] { emulation::forget_contents(to, bytes); });
+        return cudaSuccess;
+    }
     if (!stream.capture) ++runtime().work.copies;
     if (runtime().only_count) return cudaSuccess;
     if (kind == cudaMemcpyHostToDevice && to_device && !from_device)

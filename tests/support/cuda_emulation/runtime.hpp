@@ -51,6 +51,9 @@ struct CountOnly {
     CountOnly(const CountOnly&) = delete;
     CountOnly& operator=(const CountOnly&) = delete;
 };
+/// A copy from here on a device leaves its target as new memory is, without contents, and is not
+/// counted. Null while nothing is computed.
+[[nodiscard]] const void* unwritten_memory();
 /// All devices are as in the beginning.
 void mend_devices();
 

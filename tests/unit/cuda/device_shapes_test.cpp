@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
+#include <functional>
 
 #include "device_memory.hpp"
 #include "gym/kernels/cuda/checks.hpp"
 #include "gym/kernels/cuda/column_parts.hpp"
 #include "gym/kernels/cuda/macros.hpp"
+#include "gym/kernels/cuda/primitives.hpp"
 #include "gym/kernels/float_environment.hpp"
 #include "gym/kernels/q14.h"
 #include "random_tensors.hpp"
@@ -59,7 +62,20 @@ class DeviceShapes : public ::testing::Test {
                       std::bit_cast<std::uint32_t>(expected[i]))
                 << what << ", element " << i << ", " << device_->error();
     }
+    void product(const kernels::MatmulShape& shape, Fill fill_a = Fill::kNormal,
+                 Fill fill_b = Fill::kNormal);
     void attention(const kernels::AttentionShape& shape, const std::vector<float>& documents);
+    /// Runs it on a device with checks, none of which may fail.
+    void with_checks(bool computed_again, const std::function<void()>& run) {
+        cuda::Checks checks(*device_);
+        checks.set_computed_again(computed_again);
+        device_->set_checks(&checks);
+        run();
+        checks.end_op();
+        checks.settle();
+        device_->set_checks(nullptr);
+        EXPECT_EQ(checks.failure(), "");
+    }
 
     std::unique_ptr<cuda::Device> device_;
     kernels::Context context_;
@@ -67,6 +83,17 @@ class DeviceShapes : public ::testing::Test {
     const kernels::ExactFloatEnvironment environment_;
     Rng rng_{test_seed()};
 };
+
+void DeviceShapes::product(const kernels::MatmulShape& shape, Fill fill_a, Fill fill_b) {
+    SCOPED_TRACE(std::to_string(shape.m) + " x " + std::to_string(shape.n) + " x " +
+                 std::to_string(shape.k));
+    const auto a = random(shape.m * shape.k, fill_a), b = random(shape.n * shape.k, fill_b);
+    std::vector<float> expected(size(shape.m * shape.n));
+    macro_matmul(context_, workspace_, shape, a.data(), b.data(), expected.data());
+    float* const out = room(shape.m * shape.n);
+    cuda::macro_matmul(*device_, shape, up(a), up(b), out);
+    expect_bits(expected, out, "product");
+}
 
 TEST_F(DeviceShapes, ProductsOfManyTiles) {
     constexpr std::array<std::array<std::int64_t, 3>, 8> kShapes{
@@ -80,18 +107,20 @@ TEST_F(DeviceShapes, ProductsOfManyTiles) {
          {1093, 135, 40}}};  // two groups of tiles
     int turn = 0;
     for (const auto& [m, n, k] : kShapes) {
-        SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k));
-        const kernels::MatmulShape shape{m, n, k, turn % 2 == 1, turn / 2 % 2 == 1};
         // Wide: each block of 1,024 has another exponent.
-        const auto a = random(m * k, turn % 3 == 1 ? Fill::kWide : Fill::kNormal);
-        const auto b = random(n * k, turn % 4 == 3 ? Fill::kWide : Fill::kNormal);
-        std::vector<float> expected(size(m * n));
-        macro_matmul(context_, workspace_, shape, a.data(), b.data(), expected.data());
-        float* const out = room(m * n);
-        cuda::macro_matmul(*device_, shape, up(a), up(b), out);
-        expect_bits(expected, out, "product");
+        product({m, n, k, turn % 2 == 1, turn / 2 % 2 == 1},
+                turn % 3 == 1 ? Fill::kWide : Fill::kNormal,
+                turn % 4 == 3 ? Fill::kWide : Fill::kNormal);
         ++turn;
     }
+}
+
+/// A device with checks has kernels of its own for them: of vectors of one block, and of several.
+TEST_F(DeviceShapes, ProductsWithChecks) {
+    with_checks(false, [&] {
+        product({9, 20, 40, false, true});
+        product({9, 20, 1030, true, false});
+    });
 }
 
 /// Blocks of one value, of every size that digits have at their borders: each exact dot, and each
@@ -150,7 +179,7 @@ TEST_F(DeviceShapes, AttentionOfManyTiles) {
 }
 
 TEST_F(DeviceShapes, AttentionBeyondOneBlockOfTokens) {
-    attention({1, 1030, 1, 3, 0.35355339F, true}, {});
+    attention({1, 1030, 2, 3, 0.35355339F, true}, {});
 }
 
 TEST_F(DeviceShapes, AttentionWithinDocuments) {
@@ -177,14 +206,7 @@ TEST_F(DeviceShapes, AttentionInSeveralParts) {
         attention(kShape, documents);
     }
     // The gradient computes again what the forward pass left: both have the same parts.
-    cuda::Checks checks(*device_);
-    checks.set_computed_again(true);
-    device_->set_checks(&checks);
-    attention(kShape, {});
-    checks.end_op();
-    checks.settle();
-    device_->set_checks(nullptr);
-    EXPECT_EQ(checks.failure(), "");
+    with_checks(true, [&] { attention(kShape, {}); });
 }
 
 TEST_F(DeviceShapes, SumsOfManyBlocks) {
@@ -232,6 +254,66 @@ TEST_F(DeviceShapes, GradientsOfEmbeddingsOfManyBlocks) {
     cuda::macro_embedding_grad(
         *device_, {kRows, kWidth, kVocabulary, up(dy), uploaded(*device_, indices), table});
     expect_bits(expected, table, "table");
+}
+
+/// Every pair of zeros, NaN, infinities, subnormals, borders and equal values.
+struct Pairs {
+    std::vector<float> first, second;
+
+    Pairs() {
+        const std::vector<float> kinds{
+            0.0F,     -0.0F,     1.0F,         -1.0F,     0.7F,     -2.5F,    40.0F,
+            -90.0F,   0x1p-149F, -0x1.8p-127F, 0x1p-126F, 0x1p-64F, 0x1p120F, -0x1.fffffep127F,
+            INFINITY, -INFINITY, std::nanf("")};
+        for (const float a : kinds)
+            for (const float b : kinds) {
+                first.push_back(a);
+                second.push_back(b);
+            }
+    }
+};
+
+TEST_F(DeviceShapes, BinaryOpsOfEveryPair) {
+    const Pairs pairs;
+    const auto count = static_cast<std::int64_t>(pairs.first.size());
+    const cuda::Operand a{up(pairs.first), 1, count}, b{up(pairs.second), 1, count};
+    std::vector<float> expected(size(count));
+    for (const auto op : {kernels::BinaryOp::kAdd, kernels::BinaryOp::kSub, kernels::BinaryOp::kMul,
+                          kernels::BinaryOp::kDiv, kernels::BinaryOp::kMax, kernels::BinaryOp::kMin,
+                          kernels::BinaryOp::kLessEqual}) {
+        map_binary(kernels::Isa::kScalar, op, pairs.first.data(), pairs.second.data(),
+                   expected.data(), count);
+        float* const y = room(count);
+        cuda::map_binary(*device_, op, a, b, y, count);
+        expect_bits(expected, y, std::to_string(static_cast<int>(op)).c_str());
+    }
+    for (std::size_t i = 0; i < expected.size(); ++i)
+        expected[i] = kernels::f32::select(pairs.first[i] > 0.0F, pairs.first[i], pairs.second[i]);
+    float* const y = room(count);
+    cuda::select(*device_, a, a, b, y, count);
+    expect_bits(expected, y, "select");
+}
+
+TEST_F(DeviceShapes, ActivationsOfEveryPair) {
+    const Pairs pairs;
+    const auto count = static_cast<std::int64_t>(pairs.first.size());
+    const float *const x = up(pairs.first), *const z = up(pairs.second);
+    std::vector<float> expected(size(count)), other(expected);
+    float *const y = room(count), *const also = room(count);
+    macro_swiglu(context_, pairs.first.data(), pairs.second.data(), expected.data(), count);
+    cuda::macro_swiglu(*device_, x, z, y, count);
+    expect_bits(expected, y, "swiglu");
+    macro_gelu_grad(context_, pairs.first.data(), pairs.second.data(), expected.data(), count);
+    cuda::macro_gelu_grad(*device_, x, z, y, count);
+    expect_bits(expected, y, "gelu_grad");
+    for (const float gate : {0.7F, -2.5F, INFINITY}) {
+        const std::vector<float> gates(size(count), gate);
+        macro_swiglu_grad(context_, {count, gates.data(), pairs.first.data(), pairs.second.data(),
+                                     expected.data(), other.data()});
+        cuda::macro_swiglu_grad(*device_, {count, up(gates), x, z, y, also});
+        expect_bits(expected, y, "d_gate");
+        expect_bits(other, also, "d_up");
+    }
 }
 
 template <typename T>

@@ -171,6 +171,7 @@ class RepeatedWork : public CudaGraphs {
             values[i] = static_cast<float>(i % 97);
         x_ = testing::uploaded(*device_, values);
         sums_ = testing::poisoned_array<float>(*device_, kColumns);
+        cuda::macro_column_sum(*device_, x_, kRows, kColumns, sums_);  // scratch has grown
         for (std::int64_t c = 0; c < kColumns; ++c)
             for (std::int64_t r = 0; r < kRows; ++r)
                 expected_[static_cast<std::size_t>(r)][static_cast<std::size_t>(c)] =
@@ -213,6 +214,22 @@ TEST_F(RepeatedWork, NoArgumentOfAGraphIsStale) {
     EXPECT_EQ(graphs_launched_by(kRows - 8), 1U);
     EXPECT_EQ(graphs_launched_by(kRows), 0U);
     EXPECT_EQ(runtime::graphs(), 0U) << "what differs has no graph";
+}
+
+/// A copy to the host and one from it, with kernels before that are only noted.
+TEST_F(RepeatedWork, TheHostsCopiesKeepTheirOrder) {
+    const std::vector<float> other(kColumns, 0.5F);
+    for (int i = 0; i < 3; ++i) {
+        device_->begin_repeated();
+        cuda::macro_column_sum(*device_, x_, kRows, kColumns, sums_);
+        EXPECT_TRUE(std::ranges::equal(testing::downloaded(*device_, sums_, kColumns),
+                                       expected_[kRows - 1]));
+        cuda::macro_column_sum(*device_, x_, kRows, kColumns, sums_);
+        device_->upload(sums_, other.data(), other.size() * sizeof(float));
+        device_->end_repeated();
+        EXPECT_EQ(testing::downloaded(*device_, sums_, kColumns), other);
+    }
+    EXPECT_EQ(device_->error(), "");
 }
 
 /// Its kernels use buffers that are gone once scratch has grown.

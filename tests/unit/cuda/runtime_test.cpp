@@ -7,6 +7,8 @@
 #include <iostream>
 #include <thread>
 
+#include "device_memory.hpp"
+#include "findings.hpp"
 #include "gym/engine/cuda_engine.hpp"
 #include "gym/engine/device.hpp"
 #include "gym/engine/memory.hpp"
@@ -101,6 +103,26 @@ TEST_F(CudaRuntime, TwoThreadsUseADeviceEach) {
     }
     for (std::thread& thread : threads)
         thread.join();
+}
+
+/// So that an op that reads what another one left there is found, on any device
+/// (dirty_scratch.cpp).
+TEST_F(CudaRuntime, ScratchLosesItsContentsAtEveryCall) {
+    std::string error;
+    const auto device = kernels::cuda::Device::open(0, error);
+    ASSERT_TRUE(device) << error;
+    const std::vector<std::int32_t> written{1, 2, 3};
+    auto* const memory = device->scratch_of<std::int32_t>(0, 3);
+    device->upload(memory, written.data(), sizeof(std::int32_t) * written.size());
+    EXPECT_EQ(testing::downloaded(*device, memory, written.size()), written);
+    ASSERT_EQ(device->scratch_of<std::int32_t>(0, 2), memory);
+    const auto found = testing::downloaded(*device, memory, written.size());
+    EXPECT_NE(found[0], 1);
+    EXPECT_NE(found[1], 2);
+    EXPECT_EQ(found[2], 3) << "beyond what was asked for";
+    const auto findings = emulation::take_findings();
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_EQ(findings[0].what, "download of uninitialised memory");
 }
 
 /// As it was planned, to the byte: what a program needs is known before it runs.
