@@ -111,13 +111,7 @@ Result<JobView> PostgresBackend::job_of_model(const Digest& id, const registry::
         GYM_TRY(view.rounds, registry::list_rounds(tx, id));
         GYM_TRY(view.kept_rounds, registry::kept_rounds(tx, id));
         GYM_TRY(view.open_units, open_units_of(tx, id));
-        registry::UnitFilter evaluations;
-        evaluations.job_id = id;
-        evaluations.kind = protocol::UnitKind::kEvaluate;
-        evaluations.limit = registry::kUnitsListMax;
-        GYM_TRY(const auto evaluated, registry::list_units(tx, evaluations));
-        for (const registry::Unit& unit : evaluated)
-            view.evaluations.emplace(unit.key.round, unit.status.state);
+        GYM_TRY(view.evaluations, registry::evaluations_of(tx, id));
         registry::UnitFilter faults;
         faults.job_id = id;
         faults.states = {protocol::UnitState::kDisputed, protocol::UnitState::kRejected,

@@ -88,7 +88,7 @@ AccountSide read_side(const json::object& object) {
 JobRound read_job_round(const json::object& object) {
     return {count_of(object, "round"), null_or(object, "validation_loss", number_of<double>),
             null_or(object, "commitment_count", count_of),
-            text_or_empty(object, "validation_state")};
+            text_or_empty(object, "validation_state"), flag_of(object, "validation_verified")};
 }
 
 JobCost read_cost(const json::object& object) {

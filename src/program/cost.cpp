@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gym/program/expand.hpp"
+#include "gym/program/train_program.hpp"
 
 namespace gym::program {
 namespace {
@@ -54,6 +55,23 @@ std::uint64_t state_bytes(const Program& program) {
         if (slot.kind == SlotKind::kParam || slot.kind == SlotKind::kState)
             bytes += size_bytes(slot);
     return bytes;
+}
+
+Result<std::uint64_t> evaluation_flops(const Program& train, std::uint32_t windows) {
+    GYM_TRY(const Program evaluation, evaluation_program(train));
+    const SlotId batch = evaluation.find_slot(kBatchInput);
+    if (batch == kNoSlot || evaluation.slot(batch).dims.empty())
+        return fail(ErrorCode::kInvalidArgument, "the program has no batch of windows");
+    const std::uint64_t windows_a_batch = evaluation.slot(batch).dims[0];
+    return saturating_multiply(std::max<std::uint64_t>(1, windows / windows_a_batch),
+                               flops_per_step(evaluation));
+}
+
+Result<std::uint64_t> own_flops(const Program& train, std::uint32_t deltas,
+                                const DeltaGroups& groups, std::uint32_t windows) {
+    GYM_TRY(const Program aggregate, aggregate_program(train, deltas, groups));
+    GYM_TRY(const std::uint64_t evaluation, evaluation_flops(train, windows));
+    return saturating_add(flops_per_step(aggregate), evaluation);
 }
 
 }  // namespace gym::program

@@ -49,12 +49,18 @@ Result<protocol::Work> billable_work(db::Transaction& tx, const Digest& job_id,
     return protocol::Work{row.get<Amount>("training"), row.get<Amount>("reports")};
 }
 
-Result<Amount> own_flops_max(db::Transaction& tx, const Digest& job_id) {
-    GYM_TRY(const db::Row row,
-            tx.exec_one("SELECT coalesce(sum(flops), 0) FROM (SELECT max(flops) AS flops FROM "
-                        "registry.unit WHERE job_id = $1 AND kind <> 'train' GROUP BY kind) x",
-                        {job_id}));
+Result<Amount> aggregate_flops_max(db::Transaction& tx, const Digest& job_id) {
+    GYM_TRY(const db::Row row, tx.exec_one("SELECT coalesce(max(flops), 0) FROM registry.unit "
+                                           "WHERE job_id = $1 AND kind = 'aggregate'",
+                                           {job_id}));
     return row.get<Amount>(0);
+}
+
+Result<std::uint64_t> rounds_to_evaluate(db::Transaction& tx, const Digest& job_id) {
+    GYM_TRY(const db::Row row, tx.exec_one("SELECT count(*) FROM registry.round WHERE job_id = $1 "
+                                           "AND validation_loss IS NULL",
+                                           {job_id}));
+    return row.get<std::uint64_t>(0);
 }
 
 }  // namespace gym::registry

@@ -23,6 +23,24 @@ Result<std::vector<PublishedCommitment>> published_commitments(db::Transaction& 
     return out;
 }
 
+Result<std::map<std::uint64_t, EvaluationState>> evaluations_of(db::Transaction& tx,
+                                                                const Digest& job_id) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT u.round, u.state, EXISTS (SELECT FROM registry.report p WHERE "
+                    "p.unit_id = u.id AND p.is_equal) AS verified FROM registry.round r JOIN "
+                    "registry.unit u ON u.job_id = r.job_id AND u.round = r.round AND u.slot = $2 "
+                    "WHERE r.job_id = $1",
+                    {job_id, std::int64_t{protocol::kEvaluateSlot}}));
+    std::map<std::uint64_t, EvaluationState> out;
+    for (const db::Row& row : rows) {
+        EvaluationState one;
+        GYM_TRY(one.state, protocol::parse_unit_state(row.get<std::string>("state")));
+        one.verified = row.get<bool>("verified");
+        out.emplace(row.get<std::uint64_t>("round"), one);
+    }
+    return out;
+}
+
 Result<std::optional<Bytes>> own_commitment(db::Transaction& tx, const Digest& job_id,
                                             std::uint64_t round, protocol::UnitKind kind) {
     GYM_TRY(const auto row,

@@ -178,7 +178,7 @@ Result<std::map<Address, Unit>> next_drawn_units(db::Transaction& tx,
                     "digest FROM registry.report p WHERE p.unit_id = u.id AND p.draw = u.draws - "
                     "1) AS report_digest FROM registry.unit u WHERE u.state IN ('sampled', "
                     "'reported') AND u.verifier = ANY($1::bytea[]) AND u.deadline_ms >= $2) x "
-                    "ORDER BY node, deadline_ms, round DESC, slot, attempt",
+                    "ORDER BY node, kind = 'evaluate', deadline_ms, round DESC, slot, attempt",
                     {db::Param::array(verifiers), now_ms}));
     return by_node(rows);
 }

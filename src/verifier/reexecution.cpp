@@ -7,6 +7,7 @@
 
 #include "gym/engine/outer_state.hpp"
 #include "gym/execution/run.hpp"
+#include "gym/program/cost.hpp"
 #include "gym/program/train_program.hpp"
 
 namespace gym::verifier {
@@ -96,6 +97,19 @@ Result<Reexecution> reexecute_aggregate(node::InputLoader& loader, node::DeltaLo
     return Reexecution{again.roots(), std::move(again.result.records), again.trace};
 }
 
+/// Its verifier is paid by what the commitment counts.
+Status check_counts(const records::VerifyTask& task, const program::Program& train) {
+    const protocol::UnitCommitment& commitment = task.commitment.commitment;
+    GYM_TRY(const std::uint32_t windows, engine::evaluation_windows(train, commitment.steps));
+    GYM_TRY(const std::uint64_t flops, program::evaluation_flops(train, windows));
+    const std::uint64_t tokens = task.record.tokens_per_step * commitment.steps;
+    if (flops == commitment.flops && tokens == commitment.tokens) return {};
+    return fail(ErrorCode::kMismatch, "the evaluation is said to be " +
+                                          std::to_string(commitment.flops) + " FLOPs and " +
+                                          std::to_string(commitment.tokens) + " tokens, and is " +
+                                          std::to_string(flops) + " and " + std::to_string(tokens));
+}
+
 /// The validation losses of the state that a round ended in.
 Result<Reexecution> reexecute_evaluation(node::InputLoader& loader, const records::VerifyTask& task,
                                          const crypto::Signature& challenge,
@@ -103,6 +117,7 @@ Result<Reexecution> reexecute_evaluation(node::InputLoader& loader, const record
     const protocol::UnitCommitment& commitment = task.commitment.commitment;
     execution::EvaluationInputs inputs;
     GYM_TRY(inputs.program, loader.load_program(task.record, task.inputs.program_blob));
+    GYM_CHECK(check_counts(task, *inputs.program));
     GYM_TRY(inputs.dataset, loader.load_dataset(task.record, task.inputs));
     GYM_TRY(inputs.state,
             loader.load_state(task.inputs.base_state_blob, commitment.final_state_root));
@@ -116,13 +131,6 @@ Result<Reexecution> reexecute_evaluation(node::InputLoader& loader, const record
     };
     GYM_TRY(execution::EvaluationRun again,
             execution::run_evaluation(inputs, windows, options.engine, progress, &challenge));
-    // Its verifier is paid by these.
-    if (again.flops != commitment.flops || again.result.tokens != commitment.tokens)
-        return fail(ErrorCode::kMismatch, "the evaluation is said to be " +
-                                              std::to_string(commitment.flops) + " FLOPs and " +
-                                              std::to_string(commitment.tokens) +
-                                              " tokens, and is " + std::to_string(again.flops) +
-                                              " and " + std::to_string(again.result.tokens));
     return Reexecution{again.roots(), std::move(again.result.records), again.trace};
 }
 
@@ -194,8 +202,6 @@ Status check_evaluation(const crypto::Eip712Domain& domain, const records::Verif
         return fail(ErrorCode::kMismatch, "an evaluation of " + std::to_string(commitment.steps) +
                                               " batches; there are 1 to " +
                                               std::to_string(kEvaluationStepsMax));
-    if (!commitment.delta_root.is_zero())
-        return fail(ErrorCode::kMismatch, "an evaluation makes no delta");
     Digest ended = task.record.base_state_root;
     if (task.aggregate) {
         const protocol::UnitCommitment& made = task.aggregate->commitment;

@@ -124,6 +124,8 @@ Result<PendingReport> VerifierImpl::compute(const records::VerifyTask& task,
         reexecute(loader_, deltas_, task, report.challenge_signature, run_options(task.unit, stop));
     for (const node::WrongDelta& wrong : deltas_.take_wrong(rounds_of(task)))
         accuse_delta(task, wrong);
+    if (!result.ok() && result.error().code == ErrorCode::kMismatch && is_evaluation(task))
+        mistrust(task.unit, result.error().message);
     if (!result.ok()) return result.error();
     report.records_root = result->roots.records;
     report.final_state_root = result->roots.final_state;
@@ -201,8 +203,9 @@ Status VerifierImpl::report(const records::VerifyTask& task, const PendingReport
     const auto ours = engine::decode_records(pending.records);
     if (theirs.ok() && ours.ok()) where = engine::find_first_difference(*ours, *theirs);
     emit("differs", task.unit,
-         where ? "first at step " + std::to_string(where->step) + ", in its " + where->field
-               : std::string("all step records agree, a result does not"),
+         is_evaluation(task) ? std::string("it has other losses, or another state")
+         : where ? "first at step " + std::to_string(where->step) + ", in its " + where->field
+                 : std::string("all step records agree, a result does not"),
          where);
     return release(task);
 }

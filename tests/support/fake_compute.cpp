@@ -102,17 +102,23 @@ Result<coordinator::Compute::Aggregated> FakeCompute::aggregate(ByteView program
 }
 
 Result<coordinator::Compute::Evaluated> FakeCompute::evaluate(ByteView, ByteView base, ByteView,
-                                                              const Digest&, std::uint32_t) {
+                                                              const Digest&, std::uint32_t,
+                                                              const std::stop_token&) {
     ++evaluations;
     Evaluated out;
     out.mean_loss = 2.0 + base[0] / 256.0;
     out.records = evaluation_records(base);
     if (wrong_losses) out.records[0] ^= 1;
     GYM_TRY(out.records_root, records_root(out.records));
+    out.evaluation_root = evaluation_root(base);
     out.steps = 1;
     out.tokens = 64;
     out.flops = kFlopsPerStep;
     return out;
+}
+
+Digest FakeCompute::evaluation_root(ByteView base) {
+    return tagged("mean loss", {base});
 }
 
 Bytes FakeCompute::evaluation_records(ByteView base) {

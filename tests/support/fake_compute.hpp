@@ -32,7 +32,11 @@ class FakeCompute final : public coordinator::Compute {
     Result<Aggregated> aggregate(ByteView program, Bytes base, Bytes momentum,
                                  const std::vector<DeltaPtr>& deltas, Included included) override;
     Result<Evaluated> evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
-                               const Digest& dataset_root, std::uint32_t windows_max) override;
+                               const Digest& dataset_root, std::uint32_t windows_max,
+                               const std::stop_token& stop) override;
+    Result<std::uint64_t> evaluation_flops(ByteView, std::uint32_t) override {
+        return kFlopsPerStep;
+    }
     Result<Digest> records_root(ByteView records) override;
     Result<std::optional<Difference>> first_difference(ByteView committed,
                                                        ByteView recomputed) override;
@@ -46,6 +50,7 @@ class FakeCompute final : public coordinator::Compute {
     Result<Digest> records_trace(ByteView records, const crypto::Signature& challenge) override;
     /// Of the evaluation of a state.
     static Bytes evaluation_records(ByteView base);
+    static Digest evaluation_root(ByteView base);
     /// Values at a challenge's positions that only a run of the unit gives.
     static Digest trace(ByteView records, const crypto::Signature& challenge);
 

@@ -159,19 +159,28 @@ class EngineCompute final : public Compute {
         return out;
     }
 
+    Result<std::uint64_t> evaluation_flops(ByteView evaluate_program,
+                                           std::uint32_t windows_max) override {
+        GYM_TRY(const auto evaluation, decode_program(evaluate_program));
+        return program::evaluation_flops(*evaluation, windows_max);
+    }
+
     Result<Evaluated> evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
-                               const Digest& dataset_root, std::uint32_t windows_max) override {
+                               const Digest& dataset_root, std::uint32_t windows_max,
+                               const std::stop_token& stop) override {
         execution::EvaluationInputs inputs;
         GYM_TRY(inputs.program, decode_program(evaluate_program));
         GYM_TRY(inputs.state, engine::decode_state(base));
         GYM_TRY(inputs.dataset, decode_dataset(dataset, dataset_root));
         GYM_TRY(const execution::EvaluationRun run,
-                execution::run_evaluation(inputs, windows_max, engine_));
+                execution::run_evaluation(inputs, windows_max, engine_,
+                                          [&](auto...) { return !stop.stop_requested(); }));
         const engine::Evaluation& result = run.result;
         Evaluated out;
         out.mean_loss = static_cast<double>(result.mean_loss);
         out.records = engine::encode_records(result.records);
         out.records_root = run.records_root;
+        out.evaluation_root = result.root;
         out.steps = static_cast<std::uint32_t>(result.records.size());
         out.tokens = result.tokens;
         out.flops = run.flops;

@@ -147,6 +147,17 @@ Status decide(const Context& context, const Case& facts, const protocol::Report&
 
 }  // namespace
 
+namespace {
+
+/// What a verifier is shown once it has committed to a report. The losses of an evaluation are all
+/// that its report takes: a verifier that had them for any digest could tell them to the next one
+/// that is drawn.
+Bytes disclosed(const registry::Unit& unit, const registry::StoredCommitment& stored) {
+    return unit.kind == protocol::UnitKind::kEvaluate ? Bytes() : stored.records;
+}
+
+}  // namespace
+
 Result<Bytes> commit_report(const Context& context, const Address& verifier, const Digest& id,
                             std::uint32_t draw, const Digest& digest) {
     return context.transact_feed([&](db::Transaction& tx) -> Result<Bytes> {
@@ -160,12 +171,12 @@ Result<Bytes> commit_report(const Context& context, const Address& verifier, con
             return fail(ErrorCode::kConflict, "another report on draw " + std::to_string(draw) +
                                                   " of " + protocol::name_unit(unit.key) +
                                                   " is committed to");
-        if (known) return stored->records;
+        if (known) return disclosed(unit, *stored);
         GYM_TRY(const registry::Job job, registry::get_job(tx, unit.key.job_id));
         GYM_CHECK(
             registry::advance(tx, id, protocol::event::Reported{}, job.terms.lifecycle, now_ms));
         GYM_CHECK(registry::store_report(tx, id, draw, verifier, digest, now_ms));
-        return stored->records;
+        return disclosed(unit, *stored);
     });
 }
 

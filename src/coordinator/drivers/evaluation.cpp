@@ -13,8 +13,10 @@ protocol::SignedCommitment sign_evaluation(const Context& context, const registr
     commitment.kind = protocol::UnitKind::kEvaluate;
     commitment.round_record = round.record_hash;
     commitment.slot = protocol::kEvaluateSlot;
-    commitment.records_root = result.records_root;
-    commitment.final_state_root = round.next_base->root;
+    const protocol::UnitRoots roots = roots_of(round, result);
+    commitment.records_root = roots.records;
+    commitment.final_state_root = roots.final_state;
+    commitment.delta_root = roots.delta;
     commitment.steps = result.steps;
     commitment.tokens = result.tokens;
     commitment.flops = result.flops;
@@ -24,13 +26,17 @@ protocol::SignedCommitment sign_evaluation(const Context& context, const registr
 }  // namespace
 
 Result<Compute::Evaluated> evaluate(const Context& context, const registry::Job& job,
-                                    const registry::Round& round) {
+                                    const registry::Round& round, const std::stop_token& stop) {
     GYM_TRY(const auto program,
             load_blob(context, job.artifacts->evaluate_program_blob, "evaluation program"));
     GYM_TRY(const auto base, load_blob(context, round.next_base->blob, "next base state"));
     GYM_TRY(const auto tokens, load_dataset(context, job));
     return context.deps.compute.evaluate(program.bytes(), base.bytes(), tokens.bytes(),
-                                         job.dataset_root, job.terms.evaluate_windows);
+                                         job.dataset_root, job.terms.evaluate_windows, stop);
+}
+
+protocol::UnitRoots roots_of(const registry::Round& round, const Compute::Evaluated& result) {
+    return {result.records_root, round.next_base->root, result.evaluation_root};
 }
 
 Status evaluate_base(const Context& context, const registry::Job& job, TickSummary& summary) {
@@ -42,7 +48,7 @@ Status evaluate_base(const Context& context, const registry::Job& job, TickSumma
         return {};
     }));
     if (!round || !may_evaluate(last->state)) return {};
-    GYM_TRY(const Compute::Evaluated result, evaluate(context, job, *round));
+    GYM_TRY(const Compute::Evaluated result, evaluate(context, job, *round, {}));
     const auto commitment = sign_evaluation(context, *round, result);
     const Status written = context.transact([&](db::Transaction& tx) -> Status {
         GYM_CHECK(registry::lock_feed(tx));

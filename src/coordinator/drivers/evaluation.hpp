@@ -1,5 +1,7 @@
 #pragma once
 
+#include <stop_token>
+
 #include "context.hpp"
 
 namespace gym::coordinator {
@@ -12,6 +14,9 @@ Status evaluate_base(const Context& context, const registry::Job& job, TickSumma
 /// The evaluation of the base state that `round` ended in.
 /// @pre it has ended in one. @errors of the store and of Compute::evaluate().
 Result<Compute::Evaluated> evaluate(const Context& context, const registry::Job& job,
-                                    const registry::Round& round);
+                                    const registry::Round& round, const std::stop_token& stop);
+
+/// What the commitment to it says.
+protocol::UnitRoots roots_of(const registry::Round& round, const Compute::Evaluated& result);
 
 }  // namespace gym::coordinator

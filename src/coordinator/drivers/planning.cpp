@@ -27,9 +27,16 @@ Result<Amount> budget_for_round(const Context& context, db::Transaction& tx,
     const std::uint64_t slots = has_slots(job.terms, number) ? job.terms.slots_max : 0;
     GYM_TRY(const Amount round, per_unit.mul_div(Amount(slots), Amount(1)));
     GYM_TRY(work.training_flops, work.training_flops.plus(round));
-    // The round's aggregate and its evaluation are taken to be as large as the largest so far.
-    GYM_TRY(const Amount own, registry::own_flops_max(tx, job.id));
-    GYM_TRY(work.report_flops, work.report_flops.plus(own));
+    // The round's aggregate is taken to be as large as the largest so far.
+    GYM_TRY(const Amount aggregate, registry::aggregate_flops_max(tx, job.id));
+    GYM_TRY(work.report_flops, work.report_flops.plus(aggregate));
+    // Evaluations are no units before they are done.
+    GYM_TRY(const Bytes evaluation, context.deps.blobs.get(job.artifacts->evaluate_program_blob));
+    GYM_TRY(const std::uint64_t each,
+            context.deps.compute.evaluation_flops(evaluation, job.terms.evaluate_windows));
+    GYM_TRY(const std::uint64_t rounds, registry::rounds_to_evaluate(tx, job.id));
+    GYM_TRY(const Amount evaluations, Amount(each).mul_div(Amount(rounds + 1), Amount(1)));
+    GYM_TRY(work.report_flops, work.report_flops.plus(evaluations));
     return protocol::cost_bound(registry::work_price(job), context.options.cost_rates(), work);
 }
 

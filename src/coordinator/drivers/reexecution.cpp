@@ -43,8 +43,8 @@ Result<Compute::Reexecuted> reexecute(const Context& context, const registry::Jo
                                       const std::stop_token& stop) {
     Compute& compute = context.deps.compute;
     if (unit.kind == protocol::UnitKind::kEvaluate) {
-        GYM_TRY(const auto result, evaluate(context, job, round));
-        return Compute::Reexecuted{{result.records_root, round.next_base->root, {}}, {}};
+        GYM_TRY(const auto result, evaluate(context, job, round, stop));
+        return Compute::Reexecuted{roots_of(round, result), {}};
     }
     GYM_TRY(const auto program, load_blob(context, job.artifacts->program_blob, "train program"));
     GYM_TRY(auto base, load_blob(context, round.base.blob, "base state"));

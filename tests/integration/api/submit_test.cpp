@@ -69,7 +69,7 @@ TEST_F(SubmitTest, WhatAnEndedJobGaveBackWasNotSpent) {
 }
 
 /// The coordinator evaluates, and nobody pays for it.
-TEST_F(SubmitTest, AnEvaluationIsNoMoreWorkThanTheRound) {
+TEST_F(SubmitTest, AnEvaluationIsNoMoreWorkThanAUnit) {
     deposit(owner_, "200", "d1");
     std::string spec = job_spec(dataset_, "100", "evaluate_windows: 65536\n");
     const auto tiny_job = submit({owner_, "tiny", spec});

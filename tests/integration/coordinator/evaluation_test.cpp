@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "fake_world.hpp"
+#include "gym/protocol/job_cost.hpp"
+#include "gym/registry/cost_terms.hpp"
 #include "gym/registry/units.hpp"
 
 namespace gym::testing {
@@ -100,11 +102,35 @@ TEST_F(Evaluations, AFalseReportOnALossIsOne) {
     EXPECT_TRUE(world_.node(verifier_.address()).excluded);
 }
 
-TEST_F(Evaluations, AReportThatRepeatsTheLossesIsRefused) {
+/// A verifier that had the losses for any digest could tell them to the next one that is drawn.
+TEST_F(Evaluations, LossesAreNotShownForAReport) {
     train();
-    (void)task();
-    EXPECT_FALSE(world_.copy(verifier_).has_value());
+    const records::VerifyTask drawn = task();
+    const auto shown = world_.core().commit_report(verifier_.address(), drawn.unit_id(), drawn.draw,
+                                                   tagged("any", {}));
+    ASSERT_TRUE(shown.ok()) << shown.error().message;
+    EXPECT_TRUE(shown->empty());
     EXPECT_EQ(state(), UnitState::kReported);
+}
+
+/// Before a round's evaluation is done it is no unit, and has to be paid all the same.
+TEST_F(Evaluations, ABudgetCoversThemBeforeTheyAreUnits) {
+    const auto starts = [this](std::uint64_t more) {
+        registry::JobTerms terms = World::terms();
+        terms.rounds = 1;
+        protocol::Work work;
+        work.training_flops = Amount(FakeCompute::kFlopsPerStep * terms.steps * terms.slots_max);
+        work.report_flops = Amount(FakeCompute::kFlopsPerStep * more);
+        const registry::Job like = world_.job(job_);
+        const auto budget =
+            protocol::cost_bound(registry::work_price(like), world_.options.cost_rates(), work);
+        EXPECT_TRUE(budget.ok());
+        const Digest job = world_.submit_job(terms, budget->to_u64().value());
+        world_.settle();
+        return world_.rounds(job).size() == 1U;
+    };
+    EXPECT_FALSE(starts(0));
+    EXPECT_TRUE(starts(1));
 }
 
 /// Its state has no aggregate: it is the one that the round began from.

@@ -174,7 +174,9 @@ protocol::Report World::report(const FakeNode& verifier, const records::VerifyTa
         out.final_state_root = result->base.root;
         out.delta_root = result->momentum.root;
     } else if (task.kind() == protocol::UnitKind::kEvaluate) {
-        records = FakeCompute::evaluation_records(blobs.get(task.inputs.base_state_blob).value());
+        const Bytes base = blobs.get(task.inputs.base_state_blob).value();
+        records = FakeCompute::evaluation_records(base);
+        out.delta_root = FakeCompute::evaluation_root(base);
         out.final_state_root = task.commitment.commitment.final_state_root;
     } else {
         const auto trained = FakeCompute::train(task.record);

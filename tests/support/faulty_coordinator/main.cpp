@@ -38,8 +38,13 @@ class RightCompute : public Compute {
         return engine_->aggregate(program, std::move(base), std::move(momentum), deltas, included);
     }
     Result<Evaluated> evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
-                               const Digest& dataset_root, std::uint32_t windows_max) override {
-        return engine_->evaluate(evaluate_program, base, dataset, dataset_root, windows_max);
+                               const Digest& dataset_root, std::uint32_t windows_max,
+                               const std::stop_token& stop) override {
+        return engine_->evaluate(evaluate_program, base, dataset, dataset_root, windows_max, stop);
+    }
+    Result<std::uint64_t> evaluation_flops(ByteView evaluate_program,
+                                           std::uint32_t windows_max) override {
+        return engine_->evaluation_flops(evaluate_program, windows_max);
     }
     Result<Digest> records_root(ByteView records) override {
         return engine_->records_root(records);

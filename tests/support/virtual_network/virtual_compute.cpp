@@ -52,9 +52,10 @@ double VirtualCompute::evaluate_flops(const Settings& settings, std::uint32_t wi
 Result<coordinator::Compute::Evaluated> VirtualCompute::evaluate(ByteView evaluate_program,
                                                                  ByteView base, ByteView dataset,
                                                                  const Digest& dataset_root,
-                                                                 std::uint32_t windows_max) {
+                                                                 std::uint32_t windows_max,
+                                                                 const std::stop_token& stop) {
     spend_(evaluate_flops(settings_, windows_max) / settings_.operator_flops);
-    return fake_.evaluate(evaluate_program, base, dataset, dataset_root, windows_max);
+    return fake_.evaluate(evaluate_program, base, dataset, dataset_root, windows_max, stop);
 }
 
 Result<coordinator::Compute::Reexecuted> VirtualCompute::run_unit(

@@ -28,7 +28,12 @@ class VirtualCompute final : public coordinator::Compute {
     Result<Aggregated> aggregate(ByteView program, Bytes base, Bytes momentum,
                                  const std::vector<DeltaPtr>& deltas, Included included) override;
     Result<Evaluated> evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
-                               const Digest& dataset_root, std::uint32_t windows_max) override;
+                               const Digest& dataset_root, std::uint32_t windows_max,
+                               const std::stop_token& stop) override;
+    Result<std::uint64_t> evaluation_flops(ByteView evaluate_program,
+                                           std::uint32_t windows_max) override {
+        return fake_.evaluation_flops(evaluate_program, windows_max);
+    }
     Result<Digest> records_root(ByteView records) override { return fake_.records_root(records); }
     Result<std::optional<Difference>> first_difference(ByteView committed,
                                                        ByteView recomputed) override {

@@ -217,7 +217,9 @@ protocol::Report VirtualNode::make_report(const records::VerifyTask& task, Bytes
         out.final_state_root = result.base.root;
         out.delta_root = result.momentum.root;
     } else if (task.kind() == UnitKind::kEvaluate) {
-        records = FakeCompute::evaluation_records(must(blobs.get(task.inputs.base_state_blob)));
+        const Bytes base = must(blobs.get(task.inputs.base_state_blob));
+        records = FakeCompute::evaluation_records(base);
+        out.delta_root = FakeCompute::evaluation_root(base);
         out.final_state_root = task.commitment.commitment.final_state_root;
     } else {
         const FakeCompute::Trained trained = FakeCompute::train(task.record);

@@ -81,10 +81,9 @@ struct JobView {
     std::vector<registry::StoredOrder> orders;  ///< of its owner, as they came
     JobCost cost;
     OpenUnits open_units;
-    std::vector<registry::Round> rounds;     ///< ascending
-    std::vector<std::uint64_t> kept_rounds;  ///< registry::kept_rounds()
-    /// Of rounds' validation losses: the state of the unit that stands for it, by round.
-    std::map<std::uint64_t, protocol::UnitState> evaluations;
+    std::vector<registry::Round> rounds;                             ///< ascending
+    std::vector<std::uint64_t> kept_rounds;                          ///< registry::kept_rounds()
+    std::map<std::uint64_t, registry::EvaluationState> evaluations;  ///< by round
     std::vector<registry::Unit> faults;          ///< units disputed, rejected or slashed
     std::map<std::string, std::uint64_t> units;  ///< state -> train units
     std::vector<registry::JobDataPart> data;     ///< its providers, if its dataset is a mix

@@ -104,6 +104,7 @@ struct JobRound {
     std::optional<std::uint64_t> commitment_count;
     /// Of the unit that stands for the loss; empty: there is none.
     std::string validation_state;
+    bool validation_verified = false;  ///< a verifier found the same loss
 };
 struct JobDetail : Job {
     std::string waiting_for;  ///< one sentence; may be empty

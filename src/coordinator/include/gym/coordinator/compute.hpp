@@ -109,14 +109,19 @@ class Compute {
         double mean_loss = 0;  ///< nats per token, exact
         Bytes records;         ///< encoded step records, one a batch
         Digest records_root;
+        Digest evaluation_root;  ///< docs/PROGRAMS.md, "Evaluation"
         std::uint32_t steps = 0;
         std::uint64_t tokens = 0;
         std::uint64_t flops = 0;
     };
-    /// The validation loss of a state.
+    /// The validation loss of a state. @errors kCancelled on `stop`.
     [[nodiscard]] virtual Result<Evaluated> evaluate(ByteView evaluate_program, ByteView base,
                                                      ByteView dataset, const Digest& dataset_root,
-                                                     std::uint32_t windows_max) = 0;
+                                                     std::uint32_t windows_max,
+                                                     const std::stop_token& stop) = 0;
+    /// FLOPs of an evaluation of so many windows, at most.
+    [[nodiscard]] virtual Result<std::uint64_t> evaluation_flops(ByteView evaluate_program,
+                                                                 std::uint32_t windows_max) = 0;
 
     /// The root that a commitment names for encoded step records. @errors kMalformed.
     [[nodiscard]] virtual Result<Digest> records_root(ByteView records) = 0;

@@ -102,10 +102,13 @@ struct EvaluationRun {
     Digest state_root;  ///< of what was evaluated
     Digest trace;       ///< as of TrainRun
 
-    [[nodiscard]] protocol::UnitRoots roots() const { return {records_root, state_root, {}}; }
+    [[nodiscard]] protocol::UnitRoots roots() const {
+        return {records_root, state_root, result.root};
+    }
 };
 /// Runs a round's evaluation unit: a step for each batch of validation windows, which changes
-/// nothing and makes no delta. @errors of engine::evaluate().
+/// nothing. In the place of a delta's its root is that of the evaluation, which has the mean loss.
+/// @errors of engine::evaluate().
 [[nodiscard]] Result<EvaluationRun> run_evaluation(const EvaluationInputs& inputs,
                                                    std::uint32_t windows_max,
                                                    const engine::EngineOptions& options = {},

@@ -32,8 +32,10 @@ Result<protocol::Work> billable_work(
     db::Transaction& tx, const Digest& job_id,
     const std::optional<std::vector<std::uint64_t>>& rounds = std::nullopt);
 
-/// FLOPs of the coordinator's own units of a round: of the job's largest aggregate and of its
-/// largest evaluation together; zero before the first.
-Result<Amount> own_flops_max(db::Transaction& tx, const Digest& job_id);
+/// FLOPs of the job's largest aggregate; zero before the first.
+Result<Amount> aggregate_flops_max(db::Transaction& tx, const Digest& job_id);
+
+/// Rounds of the job without a validation loss, each of which may still have an evaluation.
+Result<std::uint64_t> rounds_to_evaluate(db::Transaction& tx, const Digest& job_id);
 
 }  // namespace gym::registry

@@ -14,8 +14,8 @@ struct EvaluationWork {
 };
 
 /// The coordinator evaluates every round, and nobody pays it for that; a verifier that evaluates
-/// again is paid. It may not be more work than twice that of the round's units, but for models that
-/// are so small that it does not matter.
+/// again is paid, and has the time for it that units have. So it may not be more work than a unit,
+/// but for models that are so small that it does not matter.
 /// @return the most validation windows of a round; may be 0.
 [[nodiscard]] std::uint32_t evaluate_windows_bound(const JobTerms& terms,
                                                    const EvaluationWork& work);

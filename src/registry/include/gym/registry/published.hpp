@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -8,7 +9,9 @@
 #include "gym/common/clock.hpp"
 #include "gym/common/result.hpp"
 #include "gym/db/database.hpp"
+#include "gym/protocol/lifecycle.hpp"
 #include "gym/protocol/report.hpp"
+#include "gym/protocol/unit.hpp"
 #include "gym/protocol/uptime.hpp"
 
 // Records that nodes signed, for everybody to read (docs/REWARDS.md, "Auditing an epoch"). All of
@@ -30,6 +33,14 @@ Result<std::vector<PublishedCommitment>> published_commitments(db::Transaction& 
                                                                const Digest& job_id,
                                                                std::uint64_t round,
                                                                const Page& page);
+/// How far the verification of a round's validation loss is.
+struct EvaluationState {
+    protocol::UnitState state{};  ///< of the unit that stands for it
+    bool verified = false;        ///< a verifier revealed a report that agrees with it
+};
+/// Of a job's evaluated rounds, by round.
+Result<std::map<std::uint64_t, EvaluationState>> evaluations_of(db::Transaction& tx,
+                                                                const Digest& job_id);
 /// The coordinator's commitment to its own unit of the round, the aggregate or the evaluation, if
 /// it has one.
 Result<std::optional<Bytes>> own_commitment(db::Transaction& tx, const Digest& job_id,
