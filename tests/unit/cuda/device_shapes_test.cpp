@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 
 #include "device_memory.hpp"
@@ -179,7 +180,9 @@ TEST_F(DeviceShapes, AttentionOfManyTiles) {
 }
 
 TEST_F(DeviceShapes, AttentionBeyondOneBlockOfTokens) {
-    attention({1, 1030, 2, 3, 0.35355339F, true}, {});
+    // From PTX a head takes 17 seconds of CPU time, as C++ seven.
+    const bool from_ptx = std::getenv("GYM_CUDA_PTX") != nullptr;
+    attention({1, 1030, from_ptx ? 1 : 2, 3, 0.35355339F, true}, {});
 }
 
 TEST_F(DeviceShapes, AttentionWithinDocuments) {
