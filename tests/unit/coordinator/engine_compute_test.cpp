@@ -275,9 +275,20 @@ TEST_F(EngineComputeTest, AggregatesDeltasIntoTheNextBase) {
     EXPECT_EQ(*compute->records_root(next->records), next->records_root);
     EXPECT_EQ(engine::state_root(engine::decode_state(next->base.bytes).value()), next->base.root);
     const auto loss = compute->evaluate(prepared.evaluate_program.bytes, next->base.bytes,
-                                        tokens.encode(), tokens.root(), 4);
+                                        tokens.encode(), tokens.root(), 4, {});
     ASSERT_TRUE(loss.ok()) << loss.error().message;
-    EXPECT_NEAR(*loss, std::log(256.0), 0.5);
+    EXPECT_NEAR(loss->mean_loss, std::log(256.0), 0.5);
+    EXPECT_EQ(*compute->records_root(loss->records), loss->records_root);
+    EXPECT_EQ(loss->flops, compute->evaluation_flops(prepared.evaluate_program.bytes, 4).value());
+    EXPECT_EQ(loss->tokens, loss->steps * prepared.tokens_per_step);
+    std::stop_source stopped;
+    stopped.request_stop();
+    EXPECT_EQ(compute
+                  ->evaluate(prepared.evaluate_program.bytes, next->base.bytes, tokens.encode(),
+                             tokens.root(), 4, stopped.get_token())
+                  .error()
+                  .code,
+              ErrorCode::kCancelled);
 }
 
 TEST_F(EngineComputeTest, DeltasThatDoNotFitAreRefused) {
