@@ -317,7 +317,8 @@ struct Product {
         }
     }
 
-    /// The block's dots become terms of the totals.
+    /// The block's dots become terms of the totals; beyond the border of columns they are no dots,
+    /// and nobody uses the totals.
     __device__ void end_block(Tile tile, const Accumulators& acc, Totals<true>& totals,
                               int64_t block) const {
         const Place place(*this, tile);

@@ -94,13 +94,14 @@ Result<CheckedSpec> check_spec(const Submission& submission, const Amount& price
     GYM_TRY(const auto evaluation, evaluation_work(built, config.batch));
     GYM_CHECK(registry::check_evaluation(terms, evaluation));
     const registry::AggregateSize largest = registry::largest_aggregate(terms);
-    GYM_TRY(const std::uint64_t own,
+    GYM_TRY(const program::OwnFlops own,
             program::own_flops(built, largest.deltas, {largest.held, largest.withdrawn, 0},
                                terms.evaluate_windows));
     CheckedSpec out;
     out.flops_per_step = program::flops_per_step(built);
     out.tokens_per_step = std::uint64_t{config.batch} * config.model.context;
-    out.shape = {terms.slots_max, terms.steps, own};
+    out.shape = {terms.slots_max, terms.steps, own.sum(),
+                 terms.elastic.overlap != 0 ? own.evaluation : 0};
     out.window_tokens = std::uint64_t{config.model.context} + 1;
     out.vocabulary = config.model.vocabulary;
     out.job.id = registry::make_job_id(submission.owner, submission.idempotency_key);

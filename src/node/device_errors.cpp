@@ -35,11 +35,13 @@ Result<unsigned> DeviceErrors::count() const {
     return count;
 }
 
+/// Appended in one write: `gym node doctor` may find an error while the node does.
 Status DeviceErrors::add(std::string_view what, std::int64_t now_ms) const {
-    GYM_TRY(std::string lines, text());
     std::string line = std::to_string(now_ms) + " " + device_ + ": " + std::string(what);
     std::ranges::replace(line, '\n', ' ');
-    return write_file_atomic(file_, as_bytes(lines + line + "\n"));
+    GYM_TRY(FileAppender file, FileAppender::open(file_));
+    GYM_CHECK(file.append(as_bytes(line + "\n")));
+    return file.sync();
 }
 
 Status DeviceErrors::check() const {

@@ -7,6 +7,7 @@
 
 #include "gym/common/clock.hpp"
 #include "gym/engine/device.hpp"
+#include "gym/engine/memory.hpp"
 #include "gym/node/device_errors.hpp"
 
 namespace gym::node {
@@ -18,23 +19,30 @@ Result<DeviceErrors> errors_of(const NodeConfig& config) {
     return DeviceErrors(config.data_dir, std::move(identity));
 }
 
-/// Counts it where people and the node's next start find it. @return "1 of 3 times that end its
-/// use". @errors as DeviceErrors::check(), if it was the last one.
+/// Counts it where people and the node's next start find it, and tells it. @return "1 of 3 times
+/// that end its use". @errors as DeviceErrors::check(), if it was the last one.
 Result<std::string> count_error(const DeviceErrors& errors, const Error& error) {
     GYM_CHECK(errors.add(error.message, SystemClock().now_ms()));
     GYM_TRY(const unsigned count, errors.count());
+    std::string times = std::to_string(count) + " of " + std::to_string(DeviceErrors::kErrorsMax) +
+                        " times that end its use";
+    spdlog::error("{} gave wrong results, which are not signed; {}: {}", errors.device(), times,
+                  error.message);
     GYM_CHECK(errors.check());
-    return std::to_string(count) + " of " + std::to_string(DeviceErrors::kErrorsMax) +
-           " times that end its use";
+    return times;
 }
 
-/// Whether other programs have what the error says is missing: then a restart may find it.
+/// Whether the GPU would have what the benchmark needs, and other programs have it: then a restart
+/// may find it.
 bool lacks_free_memory(const NodeConfig& config, const Error& error) {
     if (error.code != ErrorCode::kOutOfRange || config.device == "cpu") return false;
-    const auto free = engine::free_device_bytes(config.device);
     const auto all = device_memory_bytes(config);
-    const std::uint64_t lent = config.memory_bytes;
-    return free.ok() && all.ok() && *free < (lent == 0 ? *all : std::min(lent, *all));
+    const auto program = benchmark_program(config.engine());
+    if (!all.ok() || !program.ok()) return false;
+    const auto need = engine::memory_need(*program, {.device = "cuda"});
+    const std::uint64_t lent =
+        config.memory_bytes == 0 ? *all : std::min(config.memory_bytes, *all);
+    return need.ok() && need->total() <= lent;
 }
 
 }  // namespace
@@ -62,9 +70,7 @@ std::function<Status(const Error&)> device_check(const NodeConfig& config) {
             seen = engine::device_errors()](const Error& failure) mutable -> Status {
         if (const std::uint64_t now = engine::device_errors(); now != seen) {
             seen = now;
-            GYM_TRY(const std::string times, count_error(errors, failure));
-            spdlog::error("{} gave wrong results, which are not signed; {}: {}", errors.device(),
-                          times, failure.message);
+            GYM_CHECK(count_error(errors, failure));
         }
         const Status answers = engine::check_device(name);
         if (answers.ok()) return {};

@@ -31,7 +31,7 @@ Result<std::uint64_t> usable_memory(const NodeConfig& config, std::uint64_t lent
         options.tell(std::to_string(free >> 20) + " MiB of the GPU's memory are free now, not " +
                      std::to_string(lent >> 20) + " MiB: registering " +
                      std::to_string(free >> 20) +
-                     " MiB; register again once other programs use less of it");
+                     " MiB (the driver and other programs have the rest)");
     return free;
 }
 

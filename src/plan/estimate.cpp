@@ -82,7 +82,7 @@ Result<Amount> share_of(const Amount& amount, std::uint64_t ppm) {
     return amount.mul_div(Amount(ppm), Amount(kPpm));
 }
 
-/// Of a round's evaluation, at most: whole batches, and one at least.
+/// Of a round's evaluation, at most; one batch at least.
 double evaluation_flops(const registry::JobTerms& terms, const ModelWork& work) {
     const std::uint64_t batch = work.tokens_per_step / std::max<std::uint64_t>(work.context, 1);
     return work.evaluation_flops *
@@ -132,7 +132,8 @@ Status add_bounds(const registry::JobTerms& terms, const ModelWork& work, const 
     GYM_TRY(const std::uint64_t aggregate,
             work.aggregate_flops(registry::largest_aggregate(terms)));
     const auto evaluation = static_cast<std::uint64_t>(std::ceil(evaluation_flops(terms, work)));
-    const protocol::RoundShape shape{terms.slots_max, terms.steps, aggregate + evaluation};
+    const protocol::RoundShape shape{terms.slots_max, terms.steps, aggregate + evaluation,
+                                     terms.elastic.overlap != 0 ? evaluation : 0};
     GYM_TRY(out.most_wei, protocol::rounds_bound(price, *facts.bound, shape, terms.rounds));
     GYM_TRY(out.round_wei, protocol::rounds_bound(price, *facts.bound, shape, 1));
     return {};

@@ -67,11 +67,17 @@ Result<std::uint64_t> evaluation_flops(const Program& train, std::uint32_t windo
                                flops_per_step(evaluation));
 }
 
-Result<std::uint64_t> own_flops(const Program& train, std::uint32_t deltas,
-                                const DeltaGroups& groups, std::uint32_t windows) {
+std::uint64_t OwnFlops::sum() const {
+    return saturating_add(aggregate, evaluation);
+}
+
+Result<OwnFlops> own_flops(const Program& train, std::uint32_t deltas, const DeltaGroups& groups,
+                           std::uint32_t windows) {
+    OwnFlops out;
     GYM_TRY(const Program aggregate, aggregate_program(train, deltas, groups));
-    GYM_TRY(const std::uint64_t evaluation, evaluation_flops(train, windows));
-    return saturating_add(flops_per_step(aggregate), evaluation);
+    out.aggregate = flops_per_step(aggregate);
+    GYM_TRY(out.evaluation, evaluation_flops(train, windows));
+    return out;
 }
 
 }  // namespace gym::program

@@ -55,6 +55,7 @@ Result<Amount> rounds_bound(const WorkPrice& price, const CostRates& rates, cons
     Work work;
     GYM_TRY(work.training_flops, round.mul_div(Amount(rounds), Amount(1)));
     GYM_TRY(work.report_flops, product(shape.own_flops, rounds));
+    GYM_TRY(work.report_flops, work.report_flops.plus(Amount(shape.once_flops)));
     GYM_TRY(const Amount bound, cost_bound(price, rates, work));
     // A unit that is rejected moves from the first sum to the second, which costs less but for what
     // the divisions of both drop.

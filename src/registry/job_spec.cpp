@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "gym/common/printable.hpp"
+#include "gym/protocol/evaluation.hpp"
 #include "gym/protocol/round_record.hpp"
 
 namespace gym::registry {
@@ -13,7 +14,6 @@ namespace {
 
 constexpr std::int64_t kDurationMsMax = std::int64_t{30} * 24 * 3600 * 1000;
 constexpr std::int64_t kRoundsMax = 1'000'000;
-constexpr std::int64_t kEvaluateWindowsMax = 65'536;
 constexpr std::int64_t kDrawsMax = 1000;
 constexpr std::size_t kNameBytesMax = 128;
 constexpr double kDeltaNormMax = 1e30;
@@ -120,7 +120,8 @@ Status read_terms(YamlMap& map, JobTerms& terms) {
     terms.steps = static_cast<std::uint32_t>(steps);
     terms.checkpoint_every = terms.steps;
     GYM_CHECK(map.read_integer("checkpoint_every", 1, steps, terms.checkpoint_every));
-    GYM_CHECK(map.read_integer("evaluate_windows", 1, kEvaluateWindowsMax, terms.evaluate_windows));
+    GYM_CHECK(map.read_integer("evaluate_windows", 1, std::int64_t{protocol::kEvaluationWindowsMax},
+                               terms.evaluate_windows));
     if (map.has("delta_norm_max")) {
         GYM_TRY(terms.delta_norm_max,
                 map.real("delta_norm_max", std::numeric_limits<double>::min(), kDeltaNormMax));

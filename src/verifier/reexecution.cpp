@@ -9,6 +9,7 @@
 #include "gym/execution/run.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/train_program.hpp"
+#include "gym/protocol/evaluation.hpp"
 
 namespace gym::verifier {
 namespace {
@@ -98,12 +99,14 @@ Result<Reexecution> reexecute_aggregate(node::InputLoader& loader, node::DeltaLo
 }
 
 /// Its verifier is paid by what the commitment counts.
-Status check_counts(const records::VerifyTask& task, const program::Program& train) {
+/// @return the windows of the evaluation.
+Result<std::uint32_t> checked_windows(const records::VerifyTask& task,
+                                      const program::Program& train) {
     const protocol::UnitCommitment& commitment = task.commitment.commitment;
     GYM_TRY(const std::uint32_t windows, engine::evaluation_windows(train, commitment.steps));
     GYM_TRY(const std::uint64_t flops, program::evaluation_flops(train, windows));
     const std::uint64_t tokens = task.record.tokens_per_step * commitment.steps;
-    if (flops == commitment.flops && tokens == commitment.tokens) return {};
+    if (flops == commitment.flops && tokens == commitment.tokens) return windows;
     return fail(ErrorCode::kMismatch, "the evaluation is said to be " +
                                           std::to_string(commitment.flops) + " FLOPs and " +
                                           std::to_string(commitment.tokens) + " tokens, and is " +
@@ -117,12 +120,10 @@ Result<Reexecution> reexecute_evaluation(node::InputLoader& loader, const record
     const protocol::UnitCommitment& commitment = task.commitment.commitment;
     execution::EvaluationInputs inputs;
     GYM_TRY(inputs.program, loader.load_program(task.record, task.inputs.program_blob));
-    GYM_CHECK(check_counts(task, *inputs.program));
+    GYM_TRY(const std::uint32_t windows, checked_windows(task, *inputs.program));
     GYM_TRY(inputs.dataset, loader.load_dataset(task.record, task.inputs));
     GYM_TRY(inputs.state,
             loader.load_state(task.inputs.base_state_blob, commitment.final_state_root));
-    GYM_TRY(const std::uint32_t windows,
-            engine::evaluation_windows(*inputs.program, commitment.steps));
     const auto progress = [&](std::uint32_t done, std::uint32_t all, float) {
         if (options.progress)
             options.progress({.step = done / (windows / commitment.steps),
@@ -198,10 +199,10 @@ Status check_held(const records::VerifyTask& task) {
 /// The evaluation is of the state that the aggregate says that the round ended in.
 Status check_evaluation(const crypto::Eip712Domain& domain, const records::VerifyTask& task) {
     const protocol::UnitCommitment& commitment = task.commitment.commitment;
-    if (commitment.steps == 0 || commitment.steps > kEvaluationStepsMax)
+    if (commitment.steps == 0 || commitment.steps > protocol::kEvaluationWindowsMax)
         return fail(ErrorCode::kMismatch, "an evaluation of " + std::to_string(commitment.steps) +
                                               " batches; there are 1 to " +
-                                              std::to_string(kEvaluationStepsMax));
+                                              std::to_string(protocol::kEvaluationWindowsMax));
     Digest ended = task.record.base_state_root;
     if (task.aggregate) {
         const protocol::UnitCommitment& made = task.aggregate->commitment;

@@ -110,6 +110,7 @@ Result<coordinator::Compute::Evaluated> FakeCompute::evaluate(ByteView, ByteView
     out.records = evaluation_records(base);
     if (wrong_losses) out.records[0] ^= 1;
     GYM_TRY(out.records_root, records_root(out.records));
+    out.state_root = tagged("root", {base});
     out.evaluation_root = evaluation_root(base);
     out.steps = 1;
     out.tokens = 64;

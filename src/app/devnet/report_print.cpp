@@ -226,8 +226,9 @@ std::string to_text(const Report& report) {
     out += "\nvalidation loss after each round (nats per byte):";
     for (const double loss : report.validation_losses)
         out += fmt::format(" {:.3f}", loss);
-    out += fmt::format("\nvalidation losses that verifiers computed again and found right: {} of {}",
-                       report.losses_verified, report.losses_signed);
+    out +=
+        fmt::format("\nvalidation losses that verifiers computed again and found right: {} of {}",
+                    report.losses_verified, report.losses_signed);
     out += fmt::format(
         "\nunits re-executed {}, mismatches {}, honest units rejected {}\n"
         "paid on chain {} GYM, by the ledger {} GYM; sum of the ledger {} wei; gas used {}\n"
@@ -262,7 +263,7 @@ std::vector<std::string> failed_checks(const Report& report, const Expectations&
                                                    : losses.back() < losses.front()),
             "the last validation loss is not below the first");
     require(report.losses_signed > 0 && report.losses_verified == report.losses_signed,
-            "no verifier found a validation loss right that the coordinator signed");
+            "not every validation loss that the coordinator signed was verified");
     require(report.honest_units_rejected == 0, "a unit of an honest worker was rejected");
     require(report.ledger_sum_wei == "0", "the ledger does not sum to zero");
     require(report.onchain_paid == report.ledger_paid,

@@ -180,6 +180,7 @@ class EngineCompute final : public Compute {
         out.mean_loss = static_cast<double>(result.mean_loss);
         out.records = engine::encode_records(result.records);
         out.records_root = run.records_root;
+        out.state_root = run.state_root;
         out.evaluation_root = result.root;
         out.steps = static_cast<std::uint32_t>(result.records.size());
         out.tokens = result.tokens;

@@ -145,10 +145,6 @@ Status decide(const Context& context, const Case& facts, const protocol::Report&
     });
 }
 
-}  // namespace
-
-namespace {
-
 /// What a verifier is shown once it has committed to a report. The losses of an evaluation are all
 /// that its report takes: a verifier that had them for any digest could tell them to the next one
 /// that is drawn.

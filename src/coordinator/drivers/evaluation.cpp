@@ -13,7 +13,7 @@ protocol::SignedCommitment sign_evaluation(const Context& context, const registr
     commitment.kind = protocol::UnitKind::kEvaluate;
     commitment.round_record = round.record_hash;
     commitment.slot = protocol::kEvaluateSlot;
-    const protocol::UnitRoots roots = roots_of(round, result);
+    const protocol::UnitRoots roots = roots_of(result);
     commitment.records_root = roots.records;
     commitment.final_state_root = roots.final_state;
     commitment.delta_root = roots.delta;
@@ -31,12 +31,18 @@ Result<Compute::Evaluated> evaluate(const Context& context, const registry::Job&
             load_blob(context, job.artifacts->evaluate_program_blob, "evaluation program"));
     GYM_TRY(const auto base, load_blob(context, round.next_base->blob, "next base state"));
     GYM_TRY(const auto tokens, load_dataset(context, job));
-    return context.deps.compute.evaluate(program.bytes(), base.bytes(), tokens.bytes(),
-                                         job.dataset_root, job.terms.evaluate_windows, stop);
+    GYM_TRY(Compute::Evaluated result,
+            context.deps.compute.evaluate(program.bytes(), base.bytes(), tokens.bytes(),
+                                          job.dataset_root, job.terms.evaluate_windows, stop));
+    if (result.state_root != round.next_base->root)
+        return fail(ErrorCode::kMismatch, name_round(round) + ": the next base state has root " +
+                                              result.state_root.hex() + ", not " +
+                                              round.next_base->root.hex());
+    return result;
 }
 
-protocol::UnitRoots roots_of(const registry::Round& round, const Compute::Evaluated& result) {
-    return {result.records_root, round.next_base->root, result.evaluation_root};
+protocol::UnitRoots roots_of(const Compute::Evaluated& result) {
+    return {result.records_root, result.state_root, result.evaluation_root};
 }
 
 Status evaluate_base(const Context& context, const registry::Job& job, TickSummary& summary) {

@@ -17,6 +17,6 @@ Result<Compute::Evaluated> evaluate(const Context& context, const registry::Job&
                                     const registry::Round& round, const std::stop_token& stop);
 
 /// What the commitment to it says.
-protocol::UnitRoots roots_of(const registry::Round& round, const Compute::Evaluated& result);
+protocol::UnitRoots roots_of(const Compute::Evaluated& result);
 
 }  // namespace gym::coordinator

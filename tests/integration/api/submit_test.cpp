@@ -68,7 +68,7 @@ TEST_F(SubmitTest, WhatAnEndedJobGaveBackWasNotSpent) {
     EXPECT_TRUE(cost.left.is_zero());
 }
 
-/// The coordinator evaluates, and nobody pays for it.
+/// A verifier has as long for it as for a unit.
 TEST_F(SubmitTest, AnEvaluationIsNoMoreWorkThanAUnit) {
     deposit(owner_, "200", "d1");
     std::string spec = job_spec(dataset_, "100", "evaluate_windows: 65536\n");

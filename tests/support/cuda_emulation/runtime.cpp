@@ -289,7 +289,9 @@ cudaError_t cudaSetDevice(int device) {
 cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total) {
     const std::lock_guard lock(runtime().mutex);
     *total = kMemoryBytes;
-    *free_bytes = kMemoryBytes - runtime().used[static_cast<std::size_t>(current_device())];
+    // A process's own context takes some, also where it allocates nothing.
+    *free_bytes =
+        kMemoryBytes - kContextBytes - runtime().used[static_cast<std::size_t>(current_device())];
     return cudaSuccess;
 }
 

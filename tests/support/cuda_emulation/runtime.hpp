@@ -18,6 +18,8 @@ inline constexpr int kDevices = 2;
 void fail_allocation(std::int64_t number);
 /// Allocations that nobody has freed.
 std::size_t allocations();
+/// What a process's context takes of a device.
+inline constexpr std::size_t kContextBytes = std::size_t{256} << 20;
 /// Every later call on the device fails with an error that the process cannot get rid of.
 void break_device(int device);
 /// No graph can be instantiated from now on.

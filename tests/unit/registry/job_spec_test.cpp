@@ -1,6 +1,7 @@
 // What a job file says of rounds that do not wait, and of deltas that are too large.
 #include <gtest/gtest.h>
 
+#include "gym/registry/evaluation_bound.hpp"
 #include "gym/registry/job_spec.hpp"
 
 namespace gym::registry {
@@ -120,6 +121,23 @@ TEST(LargestAggregate, HasADeltaOfEverySlotAndWhereDrawnUnitsAreHeldThoseOfTheRo
     EXPECT_EQ(largest_aggregate(terms), (AggregateSize{31, 7, 16}));
     terms.elastic.hold_drawn = false;
     EXPECT_EQ(largest_aggregate(terms), (AggregateSize{24, 0, 16}));
+}
+
+TEST(EvaluationBound, IsTheWorkOfAUnitWhateverTheSlots) {
+    JobTerms terms;
+    terms.steps = 10;
+    terms.slots_max = 300;
+    const EvaluationWork large{.step = 1e12, .window = 1e10};
+    terms.evaluate_windows = 1'000;
+    EXPECT_TRUE(check_evaluation(terms, large).ok());
+    terms.evaluate_windows = 1'001;
+    const Status refused = check_evaluation(terms, large);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().message.find("more work than a unit; at most 1000"),
+              std::string::npos)
+        << refused.error().message;
+    EXPECT_EQ(evaluate_windows_bound(terms, {.step = 1, .window = 1e10}), 10U)
+        << "seconds on any machine";
 }
 
 }  // namespace

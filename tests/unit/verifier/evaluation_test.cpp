@@ -1,7 +1,7 @@
 // The validation loss of a round is a unit, too: a verifier computes it again.
 #include "aggregate_fixture.hpp"
 #include "gym/execution/run.hpp"
-#include "gym/verifier/reexecution.hpp"
+#include "gym/protocol/evaluation.hpp"
 
 namespace gym::verifier {
 namespace {
@@ -133,7 +133,7 @@ TEST_F(EvaluationTest, WhatNoEvaluationIsIsRefused) {
     sign(none);
     EXPECT_EQ(verify_losses().error().code, ErrorCode::kMismatch);
     none = task_.commitment.commitment;
-    none.steps = kEvaluationStepsMax + 1;
+    none.steps = protocol::kEvaluationWindowsMax + 1;
     sign(none);
     EXPECT_EQ(verify_losses().error().code, ErrorCode::kMismatch);
     sign_losses();

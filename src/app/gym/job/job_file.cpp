@@ -306,13 +306,14 @@ Status count_most(const ResolvedJob& job, const program::Program& program, const
                   const protocol::CostRates& bound, JobQuote& out) {
     const registry::JobTerms& terms = job.terms;
     const registry::AggregateSize largest = registry::largest_aggregate(terms);
-    GYM_TRY(const std::uint64_t own,
+    GYM_TRY(const program::OwnFlops own,
             program::own_flops(program, largest.deltas, {largest.held, largest.withdrawn, 0},
                                terms.evaluate_windows));
     const protocol::WorkPrice price{terms.price_wei_per_pflop, out.flops_per_step,
                                     std::uint64_t{job.config.batch} * job.config.model.context,
                                     data.price_wei_per_mtoken, data.quality_ppm};
-    const protocol::RoundShape shape{terms.slots_max, terms.steps, own};
+    const protocol::RoundShape shape{terms.slots_max, terms.steps, own.sum(),
+                                     terms.elastic.overlap != 0 ? own.evaluation : 0};
     GYM_TRY(out.most_wei, protocol::rounds_bound(price, bound, shape, terms.rounds));
     GYM_TRY(out.round_wei, protocol::rounds_bound(price, bound, shape, 1));
     GYM_TRY(out.rounds_covered,

@@ -223,7 +223,7 @@ void print_round(const client::JobRound& round, const client::Job& job) {
                          round.validation_state == to_string(protocol::UnitState::kRejected);
     print_line("round {} of {}  validation loss {:.4f}{}  commitments {}", round.round,
                std::max(job.rounds, round.round), *round.validation_loss,
-               refuted                     ? " (a verifier computes another one)"
+               refuted                     ? " (a verifier computed another loss)"
                : round.validation_verified ? " (verified)"
                                            : "",
                round.commitment_count ? std::to_string(*round.commitment_count) : "-");

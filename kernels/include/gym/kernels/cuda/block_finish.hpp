@@ -12,6 +12,7 @@ struct BlockDot {
     int32_t high, low;
 };
 
+/// @param dot |dot| <= 2^36.
 GYM_HD BlockDot narrow(int64_t dot) {
     return {static_cast<int32_t>(dot >> 14), static_cast<int32_t>(dot & 0x3FFF)};
 }
@@ -26,9 +27,9 @@ GYM_HD BlockDot block_dot(int32_t hh, int32_t ll, int32_t ss) {
     return {hh + (carried >> 7), static_cast<int32_t>(wrapped & 0x3FFFU)};
 }
 
-/// Half of what a result is scaled by, for its row or its column, as bits of an f32: 2^(exponent -
-/// less), and NaN where the exponent is kExponentPoisoned. Positive, so that bits have the order of
-/// values, with NaN the largest.
+/// One of the two factors of a result, for its row or its column, as the bits of an f32:
+/// 2^(exponent - less), and NaN where the exponent is kExponentPoisoned. Positive, so that bits
+/// have the order of values, with NaN the largest.
 /// @param exponent -100 to 128, or poisoned.
 GYM_HD uint32_t scale_bits(int32_t exponent, int32_t less) {
     constexpr int32_t kBias = 127, kMantissaBits = 23;
@@ -40,9 +41,9 @@ GYM_HD uint32_t scale_bits(int32_t exponent, int32_t less) {
 inline constexpr int32_t kDotLess = 13, kTotalLess = 21;
 
 /// f32::scale2(value, exponent_a + exponent_b - 2 less), of an integer |value| <= 2^63. Times the
-/// smaller factor, at least 2^-121, value stays exact, or it is beyond f32: then both factors are
-/// above 2^64, and so is the result. That leaves one rounding, that of the second factor; scale2
-/// has no other one, either, except where both round to 0.
+/// smaller factor, at least 2^-121, value stays exact. If that product is beyond f32, the smaller
+/// factor is above 2^64, and so is the larger one: the result is infinite either way. So only the
+/// second product rounds. scale2 rounds once, too, unless the result is 0 anyway.
 GYM_HD float scaled(float value, uint32_t scale_a, uint32_t scale_b) {
     const float small = f32::from_bits(scale_a < scale_b ? scale_a : scale_b);
     const float large = f32::from_bits(scale_a < scale_b ? scale_b : scale_a);
@@ -64,7 +65,7 @@ GYM_HD float finish_total(int64_t total, uint32_t scale_a, uint32_t scale_b) {
 
 /// q14_block_term(dot, shift) without branches: 2^17 dot, shifted to the right by one more, so that
 /// there is always a half to round by. From a shift of 56 on all terms are 0.
-/// @param shift not negative.
+/// @param dot |dot| <= 2^36. @param shift not negative.
 GYM_HD int64_t block_term(int64_t dot, int32_t shift) {
     constexpr uint32_t kAllGone = 56;
     const auto wanted = static_cast<uint32_t>(shift);

@@ -109,6 +109,7 @@ class Compute {
         double mean_loss = 0;  ///< nats per token, exact
         Bytes records;         ///< encoded step records, one a batch
         Digest records_root;
+        Digest state_root;       ///< of what was evaluated
         Digest evaluation_root;  ///< docs/PROGRAMS.md, "Evaluation"
         std::uint32_t steps = 0;
         std::uint64_t tokens = 0;

@@ -18,10 +18,15 @@ namespace gym::program {
 /// @param train may be the evaluation program as well. @errors as evaluation_program().
 [[nodiscard]] Result<std::uint64_t> evaluation_flops(const Program& train, std::uint32_t windows);
 
-/// Of the coordinator's own units of a round: an aggregate of so many deltas, and an evaluation.
+/// Of the coordinator's own units of a round.
+struct OwnFlops {
+    std::uint64_t aggregate = 0, evaluation = 0;
+    [[nodiscard]] std::uint64_t sum() const;  ///< saturates
+};
+/// @param deltas, groups of the aggregate. @param windows of the evaluation, at most.
 /// @errors as aggregate_program() and above.
-[[nodiscard]] Result<std::uint64_t> own_flops(const Program& train, std::uint32_t deltas,
-                                              const DeltaGroups& groups, std::uint32_t windows);
+[[nodiscard]] Result<OwnFlops> own_flops(const Program& train, std::uint32_t deltas,
+                                         const DeltaGroups& groups, std::uint32_t windows);
 
 /// Elements of all param slots.
 [[nodiscard]] std::uint64_t parameter_count(const Program& program);

@@ -41,6 +41,8 @@ struct RoundShape {
     /// Of the coordinator's own units: the aggregate, over a delta of every slot, and the
     /// evaluation.
     std::uint64_t own_flops = 0;
+    /// Once a job: where rounds overlap, the evaluation of the state that it begins from.
+    std::uint64_t once_flops = 0;
 };
 
 /// An upper bound of what `rounds` rounds cost, whatever becomes of their units. A job with this

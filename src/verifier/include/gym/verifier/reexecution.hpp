@@ -28,9 +28,6 @@ struct ReexecutionOptions {
     std::stop_token stop;
 };
 
-/// Batches of an evaluation that a verifier runs at most: as many as a job has windows for one.
-inline constexpr std::uint32_t kEvaluationStepsMax = 65'536;
-
 /// Whether the task is what it says: record, commitment, its signature and its committer belong
 /// together; that of an aggregate names the dataset, and its deltas are of workers' slots, each
 /// once and ascending; that of an evaluation is of the state that its round ended in. A fault here
