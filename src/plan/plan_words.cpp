@@ -153,7 +153,7 @@ std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const BudgetC
                  : fmt::format("each {} steps", kStepsDefault))},
         {"evaluate_windows", std::to_string(terms.evaluate_windows),
          why(fixed.evaluate_windows.has_value(),
-             "about 65,536 tokens, at most twice a round's work")},
+             "about 65,536 tokens, at most a unit's work")},
     };
     std::ranges::move(deadline_reasons(in, terms), std::back_inserter(out));
     std::vector<Reason> rest{

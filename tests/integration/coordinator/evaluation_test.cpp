@@ -3,7 +3,6 @@
 
 #include "fake_world.hpp"
 #include "gym/protocol/job_cost.hpp"
-#include "gym/registry/cost_terms.hpp"
 #include "gym/registry/units.hpp"
 
 namespace gym::testing {
@@ -113,26 +112,6 @@ TEST_F(Evaluations, LossesAreNotShownForAReport) {
     EXPECT_EQ(state(), UnitState::kReported);
 }
 
-/// Before a round's evaluation is done it is no unit, and has to be paid all the same.
-TEST_F(Evaluations, ABudgetCoversThemBeforeTheyAreUnits) {
-    const auto starts = [this](std::uint64_t more) {
-        registry::JobTerms terms = World::terms();
-        terms.rounds = 1;
-        protocol::Work work;
-        work.training_flops = Amount(FakeCompute::kFlopsPerStep * terms.steps * terms.slots_max);
-        work.report_flops = Amount(FakeCompute::kFlopsPerStep * more);
-        const registry::Job like = world_.job(job_);
-        const auto budget =
-            protocol::cost_bound(registry::work_price(like), world_.options.cost_rates(), work);
-        EXPECT_TRUE(budget.ok());
-        const Digest job = world_.submit_job(terms, budget->to_u64().value());
-        world_.settle();
-        return world_.rounds(job).size() == 1U;
-    };
-    EXPECT_FALSE(starts(0));
-    EXPECT_TRUE(starts(1));
-}
-
 /// Its state has no aggregate: it is the one that the round began from.
 TEST_F(Evaluations, TheLossOfARoundWithoutDeltasIsThatOfItsBaseState) {
     world_.settle();
@@ -146,6 +125,27 @@ TEST_F(Evaluations, TheLossOfARoundWithoutDeltasIsThatOfItsBaseState) {
     EXPECT_EQ(drawn.commitment.commitment.final_state_root, round.record.base_state_root);
     ASSERT_TRUE(world_.verify(verifier_));
     EXPECT_EQ(state(), UnitState::kVerified);
+}
+
+/// Before a round's evaluation is done it is no unit, and has to be paid all the same.
+TEST(EvaluationBudgets, CoverThemBeforeTheyAreUnits) {
+    const auto starts = [](std::uint64_t evaluations) {
+        World world;
+        (void)world.add_node(NodeRole::kWorker);
+        registry::JobTerms terms = World::terms();
+        terms.price_wei_per_pflop = Amount(1'000'000'000'000);
+        protocol::Work work;
+        work.training_flops = Amount(FakeCompute::kFlopsPerStep * terms.steps * terms.slots_max);
+        work.report_flops = Amount(FakeCompute::kFlopsPerStep * evaluations);
+        const protocol::WorkPrice price{terms.price_wei_per_pflop, FakeCompute::kFlopsPerStep, 64,
+                                        Amount(), 0};
+        const Amount budget = protocol::cost_bound(price, world.options.cost_rates(), work).value();
+        const Digest job = world.submit_job(terms, budget.to_u64().value());
+        world.settle();
+        return world.rounds(job).size() == 1U;
+    };
+    EXPECT_FALSE(starts(0));
+    EXPECT_TRUE(starts(1));
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ void print_most(const ResolvedJob& job, const JobQuote& quote, const KnownFee& f
         return;
     }
     print_row("at most",
-              "{} (every unit verified or rejected, every aggregate verified, full uptime "
+              "{} (every unit verified or rejected, every aggregate and loss verified, full uptime "
               "bonus, fee)",
               plan::money_text(*quote.most_wei, plan::Rounding::kUp));
     print_row("", "{} for one round", plan::money_text(*quote.round_wei, plan::Rounding::kUp));

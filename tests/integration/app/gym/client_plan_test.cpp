@@ -106,7 +106,7 @@ TEST_F(JobPlanTest, AQuoteExplainsThePlan) {
          {"plan               1,0", " rounds x 2 workers x 489 steps x 32 tokens",
           "slots               2             the nodes that you want",
           "price_per_pflop     20 GYM        as you say",
-          "price              20 GYM per PFLOP (as you say)", "verification       5.",
+          "price              20 GYM per PFLOP (as you say)", "verification       9.",
           "time               ", "(2 workers live; a unit takes ",
           "memory             each worker needs ", " of memory, on a GPU ",
           "on this machine (50.0 GFLOP/s by `gym node bench`)"})
