@@ -189,7 +189,9 @@ TEST_F(DatabaseTest, ADeadlockIsResolvedByRunningTheVictimAgain) {
     thread.join();
     EXPECT_TRUE(mine.ok());
     EXPECT_TRUE(other.ok());
-    EXPECT_EQ(runs, 3);
+    // Row locks are not fair: a victim that takes its first one before the other transaction wakes
+    // up meets it in another deadlock.
+    EXPECT_GE(runs, 3);
     EXPECT_EQ(*value(1), 2);
     EXPECT_EQ(*value(2), 2);
 }

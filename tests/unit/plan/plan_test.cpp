@@ -64,13 +64,13 @@ TEST(Plan, ValidationIsNoMoreWorkThanTheNetworkTakes) {
     const auto plan = make_plan(wishes, {}, work, sample_facts(1));
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     EXPECT_EQ(plan->terms.steps * plan->terms.rounds, 1U);
-    EXPECT_EQ(plan->terms.evaluate_windows, 20U);
+    EXPECT_EQ(plan->terms.evaluate_windows, 10U);
     FixedTerms fixed;
-    fixed.evaluate_windows = 21;
+    fixed.evaluate_windows = 11;
     const auto refused = make_plan(wishes, fixed, work, sample_facts(1));
     ASSERT_FALSE(refused.ok());
-    EXPECT_SAYS(refused.error().message, "at most 20 are possible here");
-    fixed.evaluate_windows = 20;
+    EXPECT_SAYS(refused.error().message, "at most 10 are possible here");
+    fixed.evaluate_windows = 10;
     EXPECT_TRUE(make_plan(wishes, fixed, work, sample_facts(1)).ok());
 }
 

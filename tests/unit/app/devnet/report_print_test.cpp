@@ -32,6 +32,7 @@ Report report() {
     out.ledger.epochs = {{.epoch = 1, .total_cumulative = tokens("0.17")}};
     out.ledger_paid = tokens("0.17");
     out.ledger_sum_wei = "0";
+    out.losses_signed = out.losses_verified = 2;
     DisputeReport dispute;
     dispute.slashed = tokens("100");
     dispute.burned = tokens("62.5");
@@ -117,6 +118,8 @@ TEST(ReportChecks, RoundsAndLossAreThoseOfTheJob) {
     EXPECT_FALSE(says(failed, "rounds were aggregated"));
     EXPECT_FALSE(says(failed, "validation loss"));
 
+    short_job.losses_verified = 1;
+    EXPECT_TRUE(says(failed_checks(short_job, {}), "not every validation loss"));
     short_job.rounds_planned = 3;
     EXPECT_TRUE(says(failed_checks(short_job, {}), "2 rounds were aggregated, not the job's 3"));
     short_job.validation_losses = {5.7, 5.7};
