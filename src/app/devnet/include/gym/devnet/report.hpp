@@ -114,8 +114,8 @@ struct Report {
     std::vector<double> validation_losses;  ///< nats per token after each round
     /// Evaluations that the coordinator signed, and those that a verifier found right.
     std::uint64_t losses_signed = 0, losses_verified = 0;
-    std::uint64_t units_sampled = 0;        ///< train units that were drawn for re-execution
-    std::uint64_t mismatches = 0;           ///< revealed reports that differ from the commitment
+    std::uint64_t units_sampled = 0;  ///< train units that were drawn for re-execution
+    std::uint64_t mismatches = 0;     ///< revealed reports that differ from the commitment
     std::uint64_t honest_units_rejected = 0;
     std::string ledger_sum_wei;  ///< sum of all balances: "0", since every transfer has two sides
     Amount onchain_paid;         ///< RewardsDistributor.totalClaimed()
