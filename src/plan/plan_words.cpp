@@ -152,8 +152,7 @@ std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const BudgetC
                  ? fmt::format("the end of a unit, which is before its step {}", kStepsDefault)
                  : fmt::format("each {} steps", kStepsDefault))},
         {"evaluate_windows", std::to_string(terms.evaluate_windows),
-         why(fixed.evaluate_windows.has_value(),
-             "about 65,536 tokens, at most a unit's work")},
+         why(fixed.evaluate_windows.has_value(), "about 65,536 tokens, at most a unit's work")},
     };
     std::ranges::move(deadline_reasons(in, terms), std::back_inserter(out));
     std::vector<Reason> rest{

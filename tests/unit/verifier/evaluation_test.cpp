@@ -1,7 +1,7 @@
 // The validation loss of a round is a unit, too: a verifier computes it again.
+#include "gym/protocol/evaluation.hpp"
 #include "aggregate_fixture.hpp"
 #include "gym/execution/run.hpp"
-#include "gym/protocol/evaluation.hpp"
 
 namespace gym::verifier {
 namespace {
