@@ -309,6 +309,8 @@ TEST_F(LateUnitsTest, AreVoidWhereTheJobEndsBefore) {
     EXPECT_EQ(world_.job(job_).status, registry::JobStatus::kCancelled);
     EXPECT_EQ(unit(late).status.state, UnitState::kVoid);
     EXPECT_NE(unit(late).reason.find("the job ended before"), std::string::npos);
+    beat();
+    world_.settle();
     while (world_.verify(verifier_)) {
     }  // the loss
     world_.pass_deadline({&a_, &b_, &slow_});

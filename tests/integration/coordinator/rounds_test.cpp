@@ -569,6 +569,8 @@ TEST(CoordinatorRounds, WithoutAVerifierUnitsEndUnpaidAndTheJobGoesOn) {
     world.pass_deadline({&worker});
     EXPECT_EQ(world.unit(unit).status.state, UnitState::kUnpaid);
     EXPECT_EQ(world.unit(unit).reason_code, "no_report");
+    world.pass_deadline({&worker});  // nobody computes the loss again, either
+    world.pass_deadline({&worker});
     EXPECT_EQ(world.job(job).status, registry::JobStatus::kCompleted);
     EXPECT_EQ(world.rounds(job)[0].next_base, world.rounds(job)[0].base)
         << "nothing was accepted, so the base state stays";
