@@ -291,6 +291,9 @@ void evidence_schemas(json::object& out) {
                                {"signature", "bytes?", "the node's over the challenge"},
                                {"withdrawn", "flag", "it does not count"}});
     out["ChallengeList"] = schema({{"challenges", "Challenge[]"}});
+}
+
+void price_schemas(json::object& out) {
     out["Fee"] = schema({{"fee_ppm", "count", "of a round's credits"},
                          {"burned_ppm", "count", "of the fee"},
                          {"changed_at_ms", "time"},
@@ -421,6 +424,7 @@ json::object openapi_schemas() {
     bill_schemas(out);
     account_schemas(out);
     evidence_schemas(out);
+    price_schemas(out);
     transfer_proof_schemas(out);
     out["Network"] = schema({{"chain_id", "count"},
                              {"token", "address"},

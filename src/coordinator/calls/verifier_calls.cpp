@@ -11,8 +11,6 @@
 namespace gym::coordinator {
 namespace {
 
-using protocol::UnitState;
-
 /// The unit, if this verifier holds this draw of it.
 Result<registry::Unit> require_draw(db::Transaction& tx, const Address& verifier, const Digest& id,
                                     std::uint32_t draw) {

@@ -49,6 +49,7 @@ class AuditEvidence final : public rewards::EvidenceSource {
                                                  std::uint64_t round) override {
         GYM_TRY(const auto reports, api_.reports(job_id, round));
         std::vector<PublishedReport> out;
+        out.reserve(reports.size());
         for (const registry::PublishedReport& one : reports)
             out.push_back({one.committed, one.report});
         return out;
