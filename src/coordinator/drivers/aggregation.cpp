@@ -9,20 +9,6 @@
 namespace gym::coordinator {
 namespace {
 
-protocol::SignedCommitment sign_aggregate(const Context& context, const registry::Round& round,
-                                          const Compute::Aggregated& result) {
-    protocol::UnitCommitment commitment;
-    commitment.kind = protocol::UnitKind::kAggregate;
-    commitment.round_record = round.record_hash;
-    commitment.slot = protocol::kAggregateSlot;
-    commitment.records_root = result.records_root;
-    commitment.final_state_root = result.base.root;
-    commitment.delta_root = result.momentum.root;
-    commitment.steps = 1;
-    commitment.flops = result.flops;
-    return protocol::sign(context.options.domain, commitment, context.deps.key);
-}
-
 struct Inputs {
     Bytes program, base, momentum;
 };
@@ -128,7 +114,8 @@ Status aggregate_into(const Context& context, const registry::Job& job,
         }
         outcome.aggregate_program_root = result->program.root;
         GYM_TRY(outcome.aggregate_program_blob, blobs.put(result->program.bytes));
-        commitment = sign_aggregate(context, target, *result);
+        commitment = sign_own_unit(context, target, protocol::UnitKind::kAggregate, result->roots(),
+                                   {.steps = 1, .flops = result->flops});
         GYM_CHECK(defend_aggregate(context, job, target, *commitment, included));
     }
     if (!result) {

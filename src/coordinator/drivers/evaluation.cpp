@@ -5,26 +5,6 @@
 #include "gym/coordinator/decisions.hpp"
 
 namespace gym::coordinator {
-namespace {
-
-protocol::SignedCommitment sign_evaluation(const Context& context, const registry::Round& round,
-                                           const Compute::Evaluated& result) {
-    protocol::UnitCommitment commitment;
-    commitment.kind = protocol::UnitKind::kEvaluate;
-    commitment.round_record = round.record_hash;
-    commitment.slot = protocol::kEvaluateSlot;
-    const protocol::UnitRoots roots = roots_of(result);
-    commitment.records_root = roots.records;
-    commitment.final_state_root = roots.final_state;
-    commitment.delta_root = roots.delta;
-    commitment.steps = result.steps;
-    commitment.tokens = result.tokens;
-    commitment.flops = result.flops;
-    return protocol::sign(context.options.domain, commitment, context.deps.key);
-}
-
-}  // namespace
-
 Result<Compute::Evaluated> evaluate(const Context& context, const registry::Job& job,
                                     const registry::Round& round, const std::stop_token& stop) {
     GYM_TRY(const auto program,
@@ -55,7 +35,9 @@ Status evaluate_base(const Context& context, const registry::Job& job, TickSumma
     }));
     if (!round || !may_evaluate(last->state)) return {};
     GYM_TRY(const Compute::Evaluated result, evaluate(context, job, *round, {}));
-    const auto commitment = sign_evaluation(context, *round, result);
+    const auto commitment =
+        sign_own_unit(context, *round, protocol::UnitKind::kEvaluate, roots_of(result),
+                      {result.steps, result.tokens, result.flops});
     const Status written = context.transact([&](db::Transaction& tx) -> Status {
         GYM_CHECK(registry::lock_feed(tx));
         GYM_CHECK(registry::set_validation_loss(tx, job.id, round->round, result.mean_loss));

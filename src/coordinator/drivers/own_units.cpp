@@ -4,6 +4,23 @@
 
 namespace gym::coordinator {
 
+protocol::SignedCommitment sign_own_unit(const Context& context, const registry::Round& round,
+                                         protocol::UnitKind kind, const protocol::UnitRoots& roots,
+                                         const OwnCounts& counts) {
+    const bool aggregate = kind == protocol::UnitKind::kAggregate;
+    protocol::UnitCommitment commitment;
+    commitment.kind = kind;
+    commitment.round_record = round.record_hash;
+    commitment.slot = aggregate ? protocol::kAggregateSlot : protocol::kEvaluateSlot;
+    commitment.records_root = roots.records;
+    commitment.final_state_root = roots.final_state;
+    commitment.delta_root = roots.delta;
+    commitment.steps = counts.steps;
+    commitment.tokens = counts.tokens;
+    commitment.flops = counts.flops;
+    return protocol::sign(context.options.domain, commitment, context.deps.key);
+}
+
 Status add_own_unit(const Context& context, db::Transaction& tx, const registry::Job& job,
                     const registry::Round& round, const protocol::SignedCommitment& commitment,
                     ByteView records, UnixMs now_ms) {
