@@ -5,6 +5,7 @@
 #include "gym/coordinator/decisions.hpp"
 
 namespace gym::coordinator {
+
 Result<Compute::Evaluated> evaluate(const Context& context, const registry::Job& job,
                                     const registry::Round& round, const std::stop_token& stop) {
     GYM_TRY(const auto program,
@@ -21,10 +22,6 @@ Result<Compute::Evaluated> evaluate(const Context& context, const registry::Job&
     return result;
 }
 
-protocol::UnitRoots roots_of(const Compute::Evaluated& result) {
-    return {result.records_root, result.state_root, result.evaluation_root};
-}
-
 Status evaluate_base(const Context& context, const registry::Job& job, TickSummary& summary) {
     std::optional<registry::Round> round, last;
     GYM_CHECK(context.transact([&](db::Transaction& tx) -> Status {
@@ -36,7 +33,7 @@ Status evaluate_base(const Context& context, const registry::Job& job, TickSumma
     if (!round || !may_evaluate(last->state)) return {};
     GYM_TRY(const Compute::Evaluated result, evaluate(context, job, *round, {}));
     const auto commitment =
-        sign_own_unit(context, *round, protocol::UnitKind::kEvaluate, roots_of(result),
+        sign_own_unit(context, *round, protocol::UnitKind::kEvaluate, result.roots(),
                       {result.steps, result.tokens, result.flops});
     const Status written = context.transact([&](db::Transaction& tx) -> Status {
         GYM_CHECK(registry::lock_feed(tx));

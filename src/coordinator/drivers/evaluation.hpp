@@ -16,7 +16,4 @@ Status evaluate_base(const Context& context, const registry::Job& job, TickSumma
 Result<Compute::Evaluated> evaluate(const Context& context, const registry::Job& job,
                                     const registry::Round& round, const std::stop_token& stop);
 
-/// What the commitment to it says.
-protocol::UnitRoots roots_of(const Compute::Evaluated& result);
-
 }  // namespace gym::coordinator

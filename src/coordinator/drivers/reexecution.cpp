@@ -44,7 +44,7 @@ Result<Compute::Reexecuted> reexecute(const Context& context, const registry::Jo
     Compute& compute = context.deps.compute;
     if (unit.kind == protocol::UnitKind::kEvaluate) {
         GYM_TRY(const auto result, evaluate(context, job, round, stop));
-        return Compute::Reexecuted{roots_of(result), {}};
+        return Compute::Reexecuted{result.roots(), {}};
     }
     GYM_TRY(const auto program, load_blob(context, job.artifacts->program_blob, "train program"));
     GYM_TRY(auto base, load_blob(context, round.base.blob, "base state"));

@@ -114,6 +114,10 @@ class Compute {
         std::uint32_t steps = 0;
         std::uint64_t tokens = 0;
         std::uint64_t flops = 0;
+
+        [[nodiscard]] protocol::UnitRoots roots() const {
+            return {records_root, state_root, evaluation_root};
+        }
     };
     /// The validation loss of a state. @errors kCancelled on `stop`.
     [[nodiscard]] virtual Result<Evaluated> evaluate(ByteView evaluate_program, ByteView base,
