@@ -24,6 +24,27 @@ std::string check_device(int index) {
     return {};
 }
 
+/// "12.8", of a version as the runtime counts them.
+std::string version_text(int version) {
+    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+/// Why the runtime lists no devices, and what to do about it. A driver that is not there and one
+/// that is too old are the same error to it.
+std::string no_devices_because(cudaError_t error) {
+    if (error == cudaErrorNoDevice || error == cudaSuccess)
+        return "NVIDIA's driver shows no device here: does `nvidia-smi` list it?";
+    if (error != cudaErrorInsufficientDriver)
+        return std::string(cudaGetErrorString(error)) + ": does `nvidia-smi` list the device?";
+    int supported = 0;
+    if (cudaDriverGetVersion(&supported) != cudaSuccess || supported == 0)
+        return "NVIDIA's driver is not installed here: install it";
+    return "NVIDIA's driver supports CUDA " + version_text(supported) +
+           ", and this gym is built with CUDA " + version_text(CUDART_VERSION) +
+           ": update the driver, or rebuild with a CUDA Toolkit " +
+           std::to_string(supported / 1000) + ".x";
+}
+
 /// In nvidia-smi's form.
 std::string uuid_text(const cudaUUID_t& uuid) {
     constexpr std::string_view kDigits = "0123456789abcdef";
@@ -51,8 +72,8 @@ struct Device::Memory {
 std::string unavailable_reason() {
     int devices = 0;
     const cudaError_t error = cudaGetDeviceCount(&devices);
-    if (error != cudaSuccess) return cudaGetErrorString(error);
-    std::string reason = "no CUDA device";
+    std::string reason = no_devices_because(error);
+    if (error != cudaSuccess) return reason;
     for (int index = devices - 1; index >= 0; --index) {
         reason = check_device(index);
         if (reason.empty()) break;
@@ -63,8 +84,7 @@ std::string unavailable_reason() {
 std::vector<DeviceInfo> list_devices(std::string& reason) {
     int count = 0;
     const cudaError_t counted = cudaGetDeviceCount(&count);
-    if (counted != cudaSuccess) reason = cudaGetErrorString(counted);
-    if (counted == cudaSuccess && count == 0) reason = "no CUDA device";
+    if (counted != cudaSuccess || count == 0) reason = no_devices_because(counted);
     std::vector<DeviceInfo> out;
     for (int index = 0; counted == cudaSuccess && index < count; ++index) {
         DeviceInfo info;
@@ -83,8 +103,8 @@ std::vector<DeviceInfo> list_devices(std::string& reason) {
 std::unique_ptr<Device> Device::open(int index, std::string& error) {
     int devices = 0;
     const cudaError_t counted = cudaGetDeviceCount(&devices);
-    if (counted != cudaSuccess) {
-        error = cudaGetErrorString(counted);
+    if (counted != cudaSuccess || devices == 0) {
+        error = no_devices_because(counted);
         return nullptr;
     }
     if (index < 0 || index >= devices) {

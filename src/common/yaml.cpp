@@ -43,8 +43,17 @@ struct YamlMap::Impl {
     std::set<std::string, std::less<>> asked;
     mutable std::set<std::string, std::less<>> looked_for;  // by has(); read only where they are
 
+    /// The node with the line of `at`. A value that is left out has the line of what follows it, so
+    /// its key counts.
+    [[nodiscard]] YAML::Node marked(const YAML::Node& at, std::string_view key) const {
+        if (key.empty() || !at.IsNull() || !node.IsMap()) return at;
+        for (const auto& item : node)
+            if (item.first.as<std::string>("") == key) return item.first;
+        return at;
+    }
+
     [[nodiscard]] std::string place(const YAML::Node& at, std::string_view key) const {
-        const YAML::Mark mark = at.Mark();
+        const YAML::Mark mark = marked(at, key).Mark();
         const std::string line = mark.is_null() ? "" : ":" + std::to_string(mark.line + 1);
         return origin + line + (key.empty() ? "" : ": '" + std::string(key) + "'");
     }
@@ -104,14 +113,14 @@ struct YamlMap::Impl {
         return out;
     }
 
-    /// That no key stands twice in this mapping or below: of two values only the first would be
+    /// That no key appears twice in this mapping or below: of two values only the first would be
     /// read. @param seen positions of the mappings and lists that were looked at: an alias leads to
     /// one once more, or around in a circle.
     Status check_keys(std::set<int>& seen) const {
         std::set<std::string> keys;
         for (const auto& item : node) {
             const auto key = item.first.as<std::string>();
-            if (!keys.insert(key).second) return error(item.first, key, "stands here twice");
+            if (!keys.insert(key).second) return error(item.first, key, "appears twice");
             GYM_CHECK(check_value(item.second, key, "", seen));
         }
         return {};

@@ -143,7 +143,7 @@ Result<YamlText::Block> YamlText::find(std::string_view key) const {
         const bool begins = begins_key(line, key);
         if (begins && out.exists)
             return fail(ErrorCode::kInvalidArgument,
-                        origin_ + ": '" + std::string(key) + "' stands here twice");
+                        origin_ + ": '" + std::string(key) + "' appears twice");
         if (begins) {
             out = {at, at + line.size(), true};
             inside = true;

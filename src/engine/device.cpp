@@ -17,9 +17,7 @@ std::atomic<std::uint64_t> errors_of_devices{0};
 Result<std::string> cuda_model(int index) {
     std::string error;
     const auto device = kernels::cuda::Device::open(index, error);
-    if (!device)
-        return fail(ErrorCode::kNotFound,
-                    "CUDA device: " + error + "; leave --device out to compute on the CPU");
+    if (!device) return fail(ErrorCode::kNotFound, error);
     return device->name();
 }
 Result<std::uint64_t> free_cuda_bytes(int index) {
@@ -92,12 +90,11 @@ Result<std::string> device_model(std::string_view name) {
 
 Result<std::string> device_identity(std::string_view name) {
     GYM_TRY(const DeviceChoice choice, parse_device(name));
-    GYM_TRY(std::string model, device_model(name));
-    if (!choice.cuda) return model;
+    if (!choice.cuda) return device_model(name);
     for (const CudaDevice& device : cuda_devices().devices)
-        if (device.index == choice.index) return model + " (" + device.uuid + ")";
-    return fail(ErrorCode::kNotFound,
-                "the CUDA driver no longer shows device " + std::string(name));
+        if (device.index == choice.index) return device.model + " (" + device.uuid + ")";
+    GYM_TRY(const std::string model, device_model(name));  // why it is not listed
+    return fail(ErrorCode::kNotFound, "the CUDA driver does not list " + model);
 }
 
 Result<std::uint64_t> free_device_bytes(std::string_view name) {

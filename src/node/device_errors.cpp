@@ -1,7 +1,11 @@
 #include "gym/node/device_errors.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <sstream>
+#include <tuple>
 
 #include "gym/common/bytes.hpp"
 #include "gym/common/file.hpp"
@@ -35,11 +39,23 @@ Result<unsigned> DeviceErrors::count() const {
     return count;
 }
 
+namespace {
+
+/// What root wrote is the service's, whose folder it is: `gym node doctor` may be run as root.
+void give_to_owner_of_folder(const std::filesystem::path& file) {
+    struct stat folder {};
+    if (::geteuid() == 0 && ::stat(file.parent_path().c_str(), &folder) == 0)
+        std::ignore = ::chown(file.c_str(), folder.st_uid, folder.st_gid);
+}
+
+}  // namespace
+
 /// Appended in one write: `gym node doctor` may find an error while the node does.
 Status DeviceErrors::add(std::string_view what, std::int64_t now_ms) const {
     std::string line = std::to_string(now_ms) + " " + device_ + ": " + std::string(what);
     std::ranges::replace(line, '\n', ' ');
     GYM_TRY(FileAppender file, FileAppender::open(file_));
+    give_to_owner_of_folder(file_);
     GYM_CHECK(file.append(as_bytes(line + "\n")));
     return file.sync();
 }
@@ -51,7 +67,7 @@ Status DeviceErrors::check() const {
                 device_ + " gave wrong results " + std::to_string(found) +
                     " times, which were found before they were signed; the node no longer computes "
                     "on it. Lower its clocks or cool it, test its memory, or use another --device; "
-                    "once it is mended, remove " +
+                    "once it is fixed, remove " +
                     file_.string());
 }
 

@@ -12,7 +12,9 @@
 #include "gym/node/chain_view.hpp"
 #include "gym/node/funding.hpp"
 #include "gym/node/machine.hpp"
+#include "gym/node/node_lock.hpp"
 #include "gym/rpc/client.hpp"
+#include "offered_memory.hpp"
 
 namespace gym::node {
 namespace {
@@ -30,17 +32,32 @@ Finding good(std::string check, std::string detail) {
     return {std::move(check), true, std::move(detail)};
 }
 
+std::string mib(std::uint64_t bytes) {
+    return std::to_string(bytes >> 20) + " MiB";
+}
+
+/// Whether a node computes on the GPU now. A look at what it uses would find the card full, and
+/// take memory from it.
+bool works_on_gpu(const NodeConfig& config) {
+    return config.device != "cpu" && NodeLock::held(config);
+}
+
 Finding check_memory(const NodeConfig& config) {
+    const bool on_cpu = config.device == "cpu";
     const auto memory = device_memory_bytes(config);
-    if (!memory.ok()) return bad("memory", memory.error().message);
-    std::string text = std::to_string(*memory >> 20) + " MiB";
-    if (config.device != "cpu") {
+    // Without its device a node is told why by "engine", once.
+    if (!memory.ok()) return bad("memory", on_cpu ? memory.error().message : "see \"engine\"");
+    const auto lent = lent_memory(config, {});
+    if (!lent.ok()) return bad("memory", lent.error().message);
+    std::string text =
+        "lends " + mib(*lent) + " of the " + (on_cpu ? "machine's " : "GPU's ") + mib(*memory);
+    if (works_on_gpu(config)) return good("memory", text + ", in use by the node");
+    if (!on_cpu) {
         const auto free = engine::free_device_bytes(config.device);
-        if (!free.ok()) return bad("memory", free.error().message);
-        text += " on the GPU, " + std::to_string(*free >> 20) + " MiB of them free now";
+        if (!free.ok()) return bad("memory", "see \"engine\"");
+        text += ", of which " + mib(*free) + " are free now";
     }
-    if (*memory < config.memory_bytes)
-        return good("memory", text + "; `memory` asks for more, all of it is lent");
+    if (*memory < config.memory_bytes) text += "; `memory` asks for more, all of it is lent";
     return good("memory", text);
 }
 
@@ -56,12 +73,15 @@ Finding check_disk(const NodeConfig& config) {
     const Status written = write_file_atomic(probe, as_bytes("?"), 0600);
     std::filesystem::remove(probe, code);
     if (!written.ok()) return bad("disk", written.error().message + ": choose another data_dir");
-    const std::string text = std::to_string(space.available >> 20) + " MiB free";
+    const std::string text = mib(space.available) + " free";
     if (space.available < kFreeBytesMin) return bad("disk", text + ": at least 2 GiB are needed");
     return good("disk", text);
 }
 
 Finding check_engine(const NodeConfig& config) {
+    if (works_on_gpu(config))
+        return good("engine", "in use: the node of this data_dir works on " + config.device +
+                                  ", which is not measured beside it");
     const auto device = device_of(config);
     if (!device.ok()) return bad("engine", device.error().message);
     const auto benchmark = measure_device(config, kBenchmarkMs);
@@ -87,7 +107,7 @@ Finding check_coordinator(rpc::Coordinator& coordinator, const NodeConfig& confi
 
 Finding check_chain(rpc::Coordinator& coordinator, const NodeConfig& config) {
     const auto network = coordinator.network();
-    if (!network.ok()) return bad("chain", "not checked: the coordinator does not name it");
+    if (!network.ok()) return bad("chain", "not checked: the coordinator did not answer");
     const auto chain = open_chain(config, *network);
     if (!chain.ok()) return bad("chain", chain.error().message);
     if (*chain == nullptr)
@@ -157,11 +177,11 @@ std::vector<Finding> check_as(rpc::Coordinator& coordinator, const NodeConfig& c
     std::vector<Finding> out = check_standing(
         status, needs_stake && network.ok() ? funding_advice(config, *network, self) : "");
     const bool verifies = status.ok() && status->role == records::NodeRole::kVerifier;
-    out.push_back(
-        network.ok()
-            ? check_disputes(config, *network,
-                             verifies ? player::Role::kChallenge : player::Role::kDefend, self)
-            : bad("disputes", "not checked: the coordinator does not name its contracts"));
+    out.push_back(network.ok()
+                      ? check_disputes(config, *network,
+                                       verifies ? player::Role::kChallenge : player::Role::kDefend,
+                                       self)
+                      : bad("disputes", "not checked: the coordinator did not answer"));
     return out;
 }
 

@@ -77,9 +77,7 @@ Error no_gpu(const Gpus& gpus, const std::string& wanted) {
                     none + "this gym is built without CUDA" +
                         (driver.empty() ? "" : " (the driver shows " + driver + ")") + "; " +
                         std::string(engine::kHowToBuildCuda) + otherwise);
-    return fail(ErrorCode::kInvalidArgument, none + "the CUDA driver shows no device (" +
-                                                 gpus.cuda.none_because +
-                                                 "); install NVIDIA's driver" + otherwise);
+    return fail(ErrorCode::kInvalidArgument, none + gpus.cuda.none_because + otherwise);
 }
 
 ChosenDevice chosen(const engine::CudaDevice& device, const std::string& name, std::string note) {

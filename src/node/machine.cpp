@@ -8,16 +8,10 @@
 #include "gym/common/clock.hpp"
 #include "gym/engine/device.hpp"
 #include "gym/engine/memory.hpp"
-#include "gym/node/device_errors.hpp"
 
 namespace gym::node {
 
 namespace {
-
-Result<DeviceErrors> errors_of(const NodeConfig& config) {
-    GYM_TRY(std::string identity, engine::device_identity(config.device));
-    return DeviceErrors(config.data_dir, std::move(identity));
-}
 
 /// Counts it where people and the node's next start find it, and tells it. @return "1 of 3 times
 /// that end its use". @errors as DeviceErrors::check(), if it was the last one.
@@ -50,21 +44,25 @@ bool lacks_free_memory(const NodeConfig& config, const Error& error) {
 Result<std::string> device_of(const NodeConfig& config) {
     auto model = engine::device_model(config.device);
     if (model.ok()) {
-        GYM_TRY(const DeviceErrors errors, errors_of(config));
+        GYM_TRY(const DeviceErrors errors, errors_of_device(config));
         GYM_CHECK(errors.check());
         return model;
     }
     const Error error = model.error().in("device '" + config.device + "'");
     // Of the configuration, or of the build: the message says what to change already.
     if (error.code == ErrorCode::kInvalidArgument) return error;
-    return fail(ErrorCode::kNotFound,
-                error.message +
-                    ": does `nvidia-smi` show it here? Set another --device (`device` in the "
-                    "configuration; cpu always works), then look with `gym node doctor`");
+    return fail(ErrorCode::kNotFound, error.message +
+                                          "; or name another --device (`device` in the "
+                                          "configuration), of which cpu always works");
+}
+
+Result<DeviceErrors> errors_of_device(const NodeConfig& config) {
+    GYM_TRY(std::string identity, engine::device_identity(config.device));
+    return DeviceErrors(config.data_dir, std::move(identity));
 }
 
 std::function<Status(const Error&)> device_check(const NodeConfig& config) {
-    const auto known = errors_of(config);
+    const auto known = errors_of_device(config);
     return [name = config.device,
             errors = known.ok() ? *known : DeviceErrors(config.data_dir, config.device),
             seen = engine::device_errors()](const Error& failure) mutable -> Status {
@@ -80,7 +78,7 @@ std::function<Status(const Error&)> device_check(const NodeConfig& config) {
 }
 
 Result<Benchmark> measure_device(const NodeConfig& config, std::int64_t duration_ms) {
-    GYM_TRY(const DeviceErrors errors, errors_of(config));
+    GYM_TRY(const DeviceErrors errors, errors_of_device(config));
     const std::uint64_t seen = engine::device_errors();
     auto measured = run_benchmark(config.engine(), duration_ms);
     if (!measured.ok() && lacks_free_memory(config, measured.error()))

@@ -10,13 +10,17 @@
 #include <iostream>
 #include <thread>
 
+#include "gym/common/file.hpp"
 #include "gym/common/yaml.hpp"
 #include "gym/crypto/keystore.hpp"
+#include "gym/engine/device.hpp"
 
 namespace gym::node {
 namespace {
 
 constexpr std::size_t kPassphraseBytesMax = 1024;
+constexpr std::uint64_t kConfigBytesMax = std::uint64_t{1} << 20;
+constexpr std::uint64_t kLentBytesMin = std::uint64_t{64} << 20;
 
 std::filesystem::path expand_home(const std::string& text) {
     const char* home = std::getenv("HOME");
@@ -88,10 +92,14 @@ Status read_keys(YamlMap& yaml, NodeConfig& config) {
     config.threads = static_cast<unsigned>(threads);
     GYM_TRY(config.isa, yaml.string_or("isa", config.isa));
     GYM_TRY(config.device, yaml.string_or("device", config.device));
-    GYM_TRY(const std::string memory, yaml.string_or("memory", "0"));
-    auto bytes = parse_size(memory);
-    if (!bytes.ok()) return yaml.error_at("memory", bytes.error().message);
-    config.memory_bytes = *bytes;
+    if (!engine::parse_device(config.device).ok())
+        return yaml.error_at("device", "must be cpu, cuda or cuda:N, is '" + config.device + "'");
+    if (yaml.has("memory")) {
+        GYM_TRY(const std::string memory, yaml.string("memory"));
+        const auto bytes = parse_lent_memory(memory);
+        if (!bytes.ok()) return yaml.error_at("memory", "of " + bytes.error().message);
+        config.memory_bytes = *bytes;
+    }
     GYM_TRY(config.defend_disputes, yaml.boolean_or("defend_disputes", config.defend_disputes));
     GYM_CHECK(read_torrents(yaml, config));
     return yaml.finish();
@@ -117,13 +125,31 @@ Result<crypto::SecretBytes> ask(const std::string& prompt) {
     return secret;
 }
 
+/// Of what a configuration names, in its words: a service that starts again would find the same.
+Error misconfigured(const Error& error) {
+    return fail(ErrorCode::kInvalidArgument, error.message);
+}
+
+/// Whether the text of a configuration has nothing but comments, and so leaves every key out.
+bool says_nothing(std::string_view text) {
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find('\n', begin), text.size());
+        const std::string_view line = text.substr(begin, end - begin);
+        const std::size_t first = line.find_first_not_of(" \t\r");
+        if (first != std::string_view::npos && line[first] != '#') return false;
+        begin = end + 1;
+    }
+    return true;
+}
+
 Status check_key_exists(const NodeConfig& config) {
     std::error_code ignored;
     if (std::filesystem::exists(config.keystore_path(), ignored)) return {};
-    return fail(ErrorCode::kNotFound,
-                "no key at " + config.keystore_path().string() +
-                    ": make one with `gym wallet new` (a node's with `gym node register`), or name "
-                    "another with --keystore or --data-dir");
+    return fail(
+        ErrorCode::kNotFound,
+        "no key at " + config.keystore_path().string() +
+            ": make one with `gym node register` (for other uses with `gym wallet new`), or "
+            "name another with --keystore or --data-dir");
 }
 
 }  // namespace
@@ -166,7 +192,11 @@ Result<NodeConfig> load_node_config(const std::string& file) {
     NodeConfig config;
     config.data_dir = default_data_dir();
     if (!file.empty()) {
-        GYM_TRY(YamlMap yaml, YamlMap::load_file(file));
+        const auto bytes = read_file(file, kConfigBytesMax);
+        if (!bytes.ok()) return misconfigured(bytes.error());
+        const std::string text(bytes->begin(), bytes->end());
+        if (says_nothing(text)) return config;
+        GYM_TRY(YamlMap yaml, YamlMap::parse(text, file));
         GYM_CHECK(read_keys(yaml, config));
     }
     return config;
@@ -197,8 +227,20 @@ Result<std::uint64_t> parse_size(const std::string& text) {
                 "'" + text + "' is not a size such as 8GB, 512MB or 24GiB");
 }
 
+Result<std::uint64_t> parse_lent_memory(const std::string& text) {
+    GYM_TRY(const std::uint64_t bytes, parse_size(text));
+    if (bytes >= kLentBytesMin) return bytes;
+    return fail(ErrorCode::kInvalidArgument,
+                text + " is " + std::to_string(bytes) +
+                    " bytes, too little for any program; add a unit, such as 8GB");
+}
+
 Result<crypto::SecretBytes> read_passphrase(const NodeConfig& config, bool confirm) {
-    if (!config.passphrase_file.empty()) return crypto::read_secret_file(config.passphrase_file);
+    if (!config.passphrase_file.empty()) {
+        auto secret = crypto::read_secret_file(config.passphrase_file);
+        if (secret.ok()) return secret;
+        return misconfigured(secret.error().in("passphrase"));
+    }
     if (const char* value = std::getenv("GYM_PASSPHRASE"); value != nullptr && *value != '\0')
         return crypto::SecretBytes(std::string_view(value));
     if (isatty(STDIN_FILENO) == 0)
@@ -222,7 +264,17 @@ Result<Address> key_address(const NodeConfig& config) {
 Result<crypto::PrivateKey> load_key(const NodeConfig& config) {
     GYM_CHECK(check_key_exists(config));
     GYM_TRY(const crypto::SecretBytes passphrase, read_passphrase(config, false));
-    return crypto::load_keystore(config.keystore_path(), passphrase);
+    return open_key(config, passphrase);
+}
+
+Result<crypto::PrivateKey> open_key(const NodeConfig& config,
+                                    const crypto::SecretBytes& passphrase) {
+    auto key = crypto::load_keystore(config.keystore_path(), passphrase);
+    if (key.ok() || key.error().code != ErrorCode::kPermissionDenied) return key;
+    const std::string source = config.passphrase_file.empty() ? "GYM_PASSPHRASE or what was typed"
+                                                              : config.passphrase_file.string();
+    return fail(ErrorCode::kInvalidArgument,
+                key.error().message + ": is " + source + " the one that this key was made with?");
 }
 
 }  // namespace gym::node

@@ -7,6 +7,10 @@
 namespace gym::node {
 namespace {
 
+std::filesystem::path lock_file(const NodeConfig& config) {
+    return config.data_dir / "lock";
+}
+
 /// What `lock` failed with, in the words of a node.
 Error refusal(const Result<FileLock>& lock, const std::string& conflict) {
     if (lock.error().code == ErrorCode::kConflict) return fail(ErrorCode::kConflict, conflict);
@@ -18,7 +22,7 @@ Error refusal(const Result<FileLock>& lock, const std::string& conflict) {
 }  // namespace
 
 Result<NodeLock> NodeLock::acquire(const NodeConfig& config) {
-    const std::filesystem::path path = config.data_dir / "lock";
+    const std::filesystem::path path = lock_file(config);
     auto folder = FileLock::acquire(path, "process " + std::to_string(::getpid()));
     if (!folder.ok()) {
         const std::string holder = FileLock::holder_of(path);
@@ -34,6 +38,11 @@ Result<NodeLock> NodeLock::acquire(const NodeConfig& config) {
                                 ": two that sign with one key would be punished for contradicting "
                                 "each other; register a key of its own for each");
     return NodeLock(std::move(*folder), std::move(*key));
+}
+
+bool NodeLock::held(const NodeConfig& config) {
+    const auto lock = FileLock::acquire_existing(lock_file(config));
+    return !lock.ok() && lock.error().code == ErrorCode::kConflict;
 }
 
 }  // namespace gym::node

@@ -43,7 +43,7 @@ Result<std::pair<crypto::PrivateKey, bool>> key_of(const NodeConfig& config) {
         GYM_CHECK(crypto::save_keystore(config.keystore_path(), crypto::PrivateKey::generate(),
                                         passphrase));
     // Read back even when new: what cannot be opened must be found now, not after work was done.
-    GYM_TRY(crypto::PrivateKey key, crypto::load_keystore(config.keystore_path(), passphrase));
+    GYM_TRY(crypto::PrivateKey key, open_key(config, passphrase));
     return std::pair(std::move(key), is_new);
 }
 

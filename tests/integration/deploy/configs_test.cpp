@@ -226,8 +226,12 @@ TEST_F(ConfigsTest, UnitsThatStartAgainForEverHaveNoCommandBesideTheirs) {
         const std::string unit(bytes.begin(), bytes.end());
         if (unit.find("\nStartLimitIntervalSec=0\n") == std::string::npos) continue;
         ++units;
-        for (const char* command : {"\nExecCondition=", "\nExecStartPre=", "\nExecStartPost="})
-            EXPECT_EQ(unit.find(command), std::string::npos) << entry.path() << command;
+        for (const std::string command :
+             {"\nExecCondition=", "\nExecStartPre=", "\nExecStartPost="})
+            for (std::size_t at = unit.find(command); at != std::string::npos;
+                 at = unit.find(command, at + 1))
+                EXPECT_EQ(unit[at + command.size()], '-')
+                    << entry.path() << command << " whose failure ends the start";
     }
     EXPECT_GT(units, 0U);
 }

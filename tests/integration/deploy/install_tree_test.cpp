@@ -201,7 +201,7 @@ TEST_F(InstallTree, UnitsAndUsersAreValidAndTheUnitsAreLockedUp) {
                                           60'000);
         EXPECT_TRUE(exposure.ok()) << exposure.error().message;
     }
-    EXPECT_EQ(count, 6U);
+    EXPECT_EQ(count, 7U);
     const std::filesystem::path root = network_.path("root");
     for (const char* folder : {"etc", "usr/lib/sysusers.d", "usr/lib/tmpfiles.d"})
         std::filesystem::create_directories(root / folder);

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "gym/node/device_errors.hpp"
 #include "manual_clock.hpp"
 #include "node_process.hpp"
 #include "raw_socket.hpp"
@@ -95,9 +96,11 @@ TEST_F(NodeUsageTest, KeysAndPassphrases) {
     ASSERT_TRUE(write_file_atomic(dir_.path() / "other", as_bytes("wrong\n"), 0600).ok());
     ASSERT_TRUE(write_file_atomic(dir_.path() / "open", as_bytes("secret\n"), 0644).ok());
     for (const char* sub : {"start", "status"}) {
-        expect(node({sub}, {{"--passphrase-file", path("other")}}), kRefused, "wrong passphrase");
-        expect(node({sub}, {{"--passphrase-file", path("open")}}), kRefused, "chmod 600");
-        expect(node({sub}, {{"--passphrase-file", path("none")}}), kFailed, path("none"));
+        // A service does not try again.
+        expect(node({sub}, {{"--passphrase-file", path("other")}}), kUsage,
+               "wrong passphrase (or the keystore was altered): is " + path("other"));
+        expect(node({sub}, {{"--passphrase-file", path("open")}}), kUsage, "chmod 600");
+        expect(node({sub}, {{"--passphrase-file", path("none")}}), kUsage, path("none"));
         expect(node({sub}, {{"--keystore", "none.json"}}), kFailed, "gym node register");
     }
 }
@@ -230,11 +233,17 @@ TEST_F(NodeUsageTest, ConfigurationMistakesNameTheLine) {
     expect(with("coordinater: x\n"), kUsage, "mistakes.yaml:1: 'coordinater' is not a known key");
     expect(with("isa: auto\nthreads: many\n"), kUsage, "mistakes.yaml:2: 'threads'");
     expect(with("checkpoint_seconds: -1\n"), kUsage, "mistakes.yaml:1: 'checkpoint_seconds'");
+    expect(with("device: gpu0\n"), kUsage, "mistakes.yaml:1: 'device' must be cpu, cuda");
+    expect(with("memory: 24\n"), kUsage, "mistakes.yaml:1: 'memory' of 24 is 24 bytes");
+    expect(node({"start", "--config", path("absent.yaml")}), kUsage, path("absent.yaml"));
+    expect(node({"start", "--config", dir_.path().string()}), kUsage, "it is a folder");
     expect(node({"start", "--log-level", "loud"}), kUsage, "log level 'loud'");
     expect(node({"register", "--memory", "8XB"}), kUsage, "'8XB' is not a size");
     expect(node({"register", "--gpu-type", "rtx9999"}), kUsage,
            "or leave --gpu-type out to register the CPU");
     expect(node({"register", "--device", "tpu"}), kUsage, "cpu, cuda or cuda:N");
+    EXPECT_EQ(node({"register", "--gpu-type", ""}).code, kUsage) << "else it lends the CPU";
+    expect(node({"bench", "--gpu-type", "rtx9999"}), kUsage, "this machine has no rtx9999");
 }
 
 TEST_F(NodeUsageTest, EveryCommandSpeaksJson) {
@@ -272,6 +281,23 @@ TEST_F(NodeUsageTest, BenchSaysWhatTheMachineDoesAndEarns) {
     EXPECT_NEAR(std::stod(hour.to_tokens()), flops * 3600 / 1e15 * 2.5, 1e-6);
     EXPECT_GT(said[0].at("host_memory_bytes_per_second").to_number<std::uint64_t>(), 0u);
     expect(node({"bench", "--price", "much"}), kUsage, "much");
+    const Ended nobody = node({"bench"});
+    EXPECT_NE(nobody.text.find("unknown: no gym-api is named"), std::string::npos) << nobody.text;
+}
+
+TEST_F(NodeUsageTest, DoctorChecksTheMachineWithoutANetwork) {
+    const Ended doctor =
+        run({.argv = {program("gym"), "node", "doctor", "--json", "--data-dir", path("empty")}});
+    EXPECT_EQ(doctor.code, kFailed) << doctor.text;
+    const auto findings = lines(doctor);
+    ASSERT_EQ(findings.size(), 8U) << doctor.text;
+    for (const json::object& finding : findings) {
+        const std::string check(finding.at("check").as_string());
+        if (check == "memory" || check == "engine")
+            EXPECT_TRUE(finding.at("ok").as_bool()) << finding;
+        if (check == "coordinator")
+            EXPECT_NE(finding.at("detail").as_string().find("gym network add"), json::string::npos);
+    }
 }
 
 TEST_F(NodeUsageTest, StatusTellsANodeThatDoesNotRunFromAnIdleOne) {
@@ -279,6 +305,24 @@ TEST_F(NodeUsageTest, StatusTellsANodeThatDoesNotRunFromAnIdleOne) {
     const Ended silent = node({"status"});
     EXPECT_EQ(silent.code, 0) << silent.text;
     EXPECT_NE(silent.text.find("not running: last seen 60"), std::string::npos) << silent.text;
+    EXPECT_NE(silent.text.find("start it with `gym node start`"), std::string::npos) << silent.text;
+    {
+        // The CPU stands for a card here: its errors are counted as a card's are.
+        const node::DeviceErrors errors(dir_.path(), "cpu");
+        for (unsigned error = 0; error < node::DeviceErrors::kErrorsMax; ++error)
+            ASSERT_TRUE(errors.add("op 3", 1'000).ok());
+    }
+    const Ended erred = node({"status"});
+    EXPECT_NE(erred.text.find("it cannot start: cpu gave wrong results 3 times"), std::string::npos)
+        << erred.text;
+    EXPECT_EQ(erred.text.find("start it with"), std::string::npos) << erred.text;
+    EXPECT_NE(erred.text.find("cpu, 3 of 3 errors that end its use\n"), std::string::npos)
+        << erred.text;
+    const json::object said = lines(node({"--json", "status"})).at(0);
+    EXPECT_EQ(said.at("device").as_string(), "cpu");
+    EXPECT_EQ(said.at("device_errors").to_number<unsigned>(), 3U);
+    EXPECT_NE(said.at("device_unused_because").as_string().find("3 times"), json::string::npos);
+    std::filesystem::remove(dir_.path() / "device-errors");
     handler_.last_seen_ms = clock_.now_ms();
     const Ended idle = node({"status"});
     EXPECT_NE(idle.text.find("state              idle: no job is running"), std::string::npos)

@@ -163,8 +163,14 @@ const void* unwritten_memory() {
     const std::lock_guard lock(runtime().mutex);
     return runtime().only_count ? nullptr : &kUnwrittenMemory;
 }
+void set_driver_version(int version) {
+    const std::lock_guard lock(runtime().mutex);
+    runtime().driver_version = version;
+}
+
 void mend_devices() {
     const std::lock_guard lock(runtime().mutex);
+    runtime().driver_version = CUDART_VERSION;
     runtime().broken = {};
     runtime().old = {};
     runtime().reordered = false;
@@ -265,6 +271,16 @@ const char* cudaGetErrorString(cudaError_t error) {
 
 cudaError_t cudaGetDeviceCount(int* count) {
     *count = kDevices;
+    // A driver of the same major version will do.
+    constexpr int kMajor = 1'000;
+    const std::lock_guard lock(runtime().mutex);
+    return runtime().driver_version / kMajor < CUDART_VERSION / kMajor
+               ? keep(cudaErrorInsufficientDriver)
+               : cudaSuccess;
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+    const std::lock_guard lock(runtime().mutex);
+    *version = runtime().driver_version;
     return cudaSuccess;
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {

@@ -30,6 +30,9 @@ std::size_t graphs();
 void age_device(int device);
 /// The driver numbers the two cards the other way round from now on.
 void reorder_cards();
+/// The driver supports this version of CUDA from now on, as the runtime counts them (12020); 0:
+/// there is no driver.
+void set_driver_version(int version);
 /// The most memory that was allocated at once, since forget_peaks().
 std::size_t peak_bytes(int device);
 void forget_peaks();

@@ -56,7 +56,8 @@ struct Runtime {
     bool refuse_graphs = false;
     std::array<bool, kDevices> broken{};
     std::array<bool, kDevices> old{};
-    bool reordered = false;  ///< which card is which device
+    bool reordered = false;               ///< which card is which device
+    int driver_version = CUDART_VERSION;  ///< of CUDA that the driver supports; 0: there is none
     std::array<std::size_t, kDevices> used{}, peak{};
     Work work;
     bool only_count = false;

@@ -73,6 +73,13 @@ TEST(YamlMap, WrongTypesAndBoundsSayWhatIsExpected) {
     EXPECT_FALSE(map.map("rounds").ok());
 }
 
+TEST(YamlMap, AnAbsentValueHasTheLineOfItsKey) {
+    YamlMap map = parse("a: 1\ndevice:\nb: 2\nlist:\n");
+    EXPECT_EQ(map.string("device").error().message, "job.yaml:2: 'device' must be text");
+    EXPECT_EQ(map.list_of_strings("list").error().message, "job.yaml:4: 'list' must be a list");
+    EXPECT_EQ(map.error_at("device", "is not one").message, "job.yaml:2: 'device' is not one");
+}
+
 TEST(YamlMap, AMistypedKeyIsPointedOut) {
     YamlMap map = parse("rate: 1\nruonds: 6\nslot: 2\nid: 3\n");
     EXPECT_EQ(map.integer("rounds", 1, 10).error().message,
@@ -100,11 +107,11 @@ TEST(YamlMap, AKeyThatStandsTwiceIsRefusedAtEveryDepth) {
         const auto map = YamlMap::parse(text, "x");
         return map.ok() ? "accepted" : map.error().message;
     };
-    EXPECT_EQ(error_of("a: 1\na: 2\n"), "x:2: 'a' stands here twice");
-    EXPECT_EQ(error_of("a:\n  b: 1\n  c: 2\n  b: 1\n"), "x (a):4: 'b' stands here twice");
-    EXPECT_EQ(error_of("a: {b: {c: 1, c: 2}}\n"), "x (a) (b):1: 'c' stands here twice");
-    EXPECT_EQ(error_of("a:\n  - b: 1\n  - b: 1\n    b: 2\n"), "x (a[1]):4: 'b' stands here twice");
-    EXPECT_EQ(error_of("a: [[{b: 1, b: 2}]]\n"), "x (a[0][0]):1: 'b' stands here twice");
+    EXPECT_EQ(error_of("a: 1\na: 2\n"), "x:2: 'a' appears twice");
+    EXPECT_EQ(error_of("a:\n  b: 1\n  c: 2\n  b: 1\n"), "x (a):4: 'b' appears twice");
+    EXPECT_EQ(error_of("a: {b: {c: 1, c: 2}}\n"), "x (a) (b):1: 'c' appears twice");
+    EXPECT_EQ(error_of("a:\n  - b: 1\n  - b: 1\n    b: 2\n"), "x (a[1]):4: 'b' appears twice");
+    EXPECT_EQ(error_of("a: [[{b: 1, b: 2}]]\n"), "x (a[0][0]):1: 'b' appears twice");
     EXPECT_EQ(error_of("a: {b: 1}\nc: {b: 1}\nd: [{b: 1}, {b: 1}]\n"), "accepted");
     EXPECT_EQ(error_of("a: &x {b: [1, *x]}\nc: [*x, *x]\n"), "accepted") << "a circle ends";
 }

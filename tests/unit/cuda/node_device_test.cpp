@@ -143,6 +143,61 @@ TEST_F(CudaNode, MemoryThatOtherProgramsHaveIsNotRegistered) {
     EXPECT_EQ(usable_memory(node_on("cuda:0"), lent, options).value(), alone) << "another card";
 }
 
+TEST_F(CudaNode, ADriverThatIsAbsentIsToldFromOneThatIsTooOld) {
+    const auto reasons = [&] {
+        const auto refused = device_of(node_on("cuda"));
+        EXPECT_FALSE(refused.ok());
+        EXPECT_EQ(refused.error().code, ErrorCode::kNotFound);
+        const std::string listed = engine::cuda_devices().none_because;
+        EXPECT_NE(refused.error().message.find(listed), std::string::npos)
+            << refused.error().message;
+        EXPECT_NE(refused.error().message.find("another --device"), std::string::npos);
+        return listed;
+    };
+    runtime::set_driver_version(0);
+    EXPECT_EQ(reasons(), "NVIDIA's driver is not installed here: install it");
+    runtime::set_driver_version(10'020);
+    const std::string old = reasons();
+    EXPECT_TRUE(old.starts_with("NVIDIA's driver supports CUDA 10.2, and this gym is built with "))
+        << old;
+    EXPECT_TRUE(old.ends_with(": update the driver, or rebuild with a CUDA Toolkit 10.x")) << old;
+}
+
+/// What the node has of the card is no fault of it.
+TEST_F(CudaNode, DoctorLeavesAWorkingNodeAlone) {
+    const runtime::CountOnly from_here;
+    NodeConfig config = node_in_network("cuda:0");
+    config.memory_bytes = std::uint64_t{8} << 30;
+    const auto detail = [&](const std::string& check) {
+        const auto findings = run_doctor(config);
+        const auto found = std::ranges::find(findings, check, &Finding::check);
+        EXPECT_TRUE(found != findings.end() && found->ok) << check;
+        return found == findings.end() ? std::string() : found->detail;
+    };
+    EXPECT_EQ(detail("memory"),
+              "lends 8192 MiB of the GPU's 24576 MiB, of which 24320 MiB are free now");
+    ASSERT_FALSE(register_node(config, {}).ok()) << "it makes the key";
+    const auto at_work = NodeLock::acquire(config);
+    ASSERT_TRUE(at_work.ok()) << at_work.error().message;
+    std::string error;
+    const auto engine = kernels::cuda::Device::open(0, error);
+    ASSERT_TRUE(engine) << error;
+    ASSERT_NE(engine->allocate(engine->free_bytes()), nullptr);
+    EXPECT_EQ(detail("memory"), "lends 8192 MiB of the GPU's 24576 MiB, in use by the node");
+    EXPECT_NE(detail("engine").find("in use: "), std::string::npos);
+}
+
+TEST_F(CudaNode, WithoutItsDeviceDoctorSaysWhyOnce) {
+    runtime::set_driver_version(0);
+    const auto findings = run_doctor(node_on("cuda"));
+    EXPECT_EQ(std::ranges::count_if(findings,
+                                    [](const Finding& finding) {
+                                        return finding.detail.find("not installed") !=
+                                               std::string::npos;
+                                    }),
+              1);
+}
+
 TEST_F(CudaNode, AtWorkOnAGpuItIsNotRegistered) {
     const runtime::CountOnly from_here;
     const NodeConfig config = node_in_network("cuda:0");

@@ -1,6 +1,8 @@
 #include "gym/node/device_errors.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "gym/common/file.hpp"
 #include "gym/engine/device.hpp"
@@ -33,6 +35,16 @@ TEST_F(DeviceErrorsTest, TheThirdErrorEndsADevicesUse) {
         << refused.error().message;
     EXPECT_NE(refused.error().message.find((dir_.path() / "device-errors").string()),
               std::string::npos);
+}
+
+TEST_F(DeviceErrorsTest, WhatRootWritesIsTheOwnersOfTheFolder) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can write for others";
+    constexpr uid_t kService = 12'345;
+    ASSERT_EQ(::chown(dir_.path().c_str(), kService, kService), 0);
+    ASSERT_TRUE(of("Card A (GPU-1)").add("op 3", 1'000).ok());
+    struct stat status {};
+    ASSERT_EQ(::stat((dir_.path() / "device-errors").c_str(), &status), 0);
+    EXPECT_EQ(status.st_uid, kService);
 }
 
 TEST_F(DeviceErrorsTest, AnotherCardHasNone) {

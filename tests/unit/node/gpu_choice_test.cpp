@@ -18,7 +18,7 @@ Gpus machine(std::vector<std::string> models) {
     for (std::string& model : models)
         out.cuda.devices.push_back({static_cast<int>(out.cuda.devices.size()), std::move(model),
                                     std::string(), 24 * kGib, std::string()});
-    if (out.cuda.devices.empty()) out.cuda.none_because = "no CUDA-capable device is detected";
+    if (out.cuda.devices.empty()) out.cuda.none_because = "the driver is too old: update it";
     return out;
 }
 
@@ -89,8 +89,9 @@ TEST(ChooseDevice, AGpuThatIsNotHereIsToldWithWhatIsAndWhatToDo) {
     const std::string other = refusal(machine({"NVIDIA H100"}), "rtx4090");
     EXPECT_NE(other.find("it has NVIDIA H100 (cuda:0, 24.0 GiB)"), std::string::npos) << other;
     const std::string no_driver = refusal(machine({}), "rtx4090");
-    EXPECT_NE(no_driver.find("no CUDA-capable device is detected"), std::string::npos) << no_driver;
-    EXPECT_NE(no_driver.find("install NVIDIA's driver"), std::string::npos) << no_driver;
+    EXPECT_EQ(no_driver,
+              "this machine has no rtx4090 that gym can use: the driver is too old: update it, or "
+              "leave --gpu-type out to register the CPU");
     Gpus cpu_only;
     cpu_only.driver = {"NVIDIA GeForce RTX 4090"};
     const std::string no_build = refusal(cpu_only, "rtx4090");
@@ -98,6 +99,7 @@ TEST(ChooseDevice, AGpuThatIsNotHereIsToldWithWhatIsAndWhatToDo) {
               std::string::npos)
         << no_build;
     EXPECT_NE(no_build.find(engine::kHowToBuildCuda), std::string::npos) << no_build;
+    EXPECT_NE(no_build.find("cmake --install"), std::string::npos) << "else gym stays the old one";
     for (const std::string& message : {other, no_driver, no_build})
         EXPECT_NE(message.find("leave --gpu-type out to register the CPU"), std::string::npos);
 }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "gym/common/file.hpp"
+#include "gym/crypto/keystore.hpp"
 #include "temporary_folder.hpp"
 #include "tiny_job.hpp"
 
@@ -61,6 +62,42 @@ TEST_F(NodeConfigTest, AnUnknownKeyOrABadValueIsNamed) {
     const auto memory = load("memory: much\n");
     ASSERT_FALSE(memory.ok());
     EXPECT_NE(memory.error().message.find("memory"), std::string::npos);
+    const auto device = load("threads: 1\ndevice: gpu0\n");
+    ASSERT_FALSE(device.ok());
+    EXPECT_NE(
+        device.error().message.find("node.yaml:2: 'device' must be cpu, cuda or cuda:N, is 'gpu0'"),
+        std::string::npos)
+        << device.error().message;
+}
+
+TEST_F(NodeConfigTest, MemoryWithoutAUnitIsRefused) {
+    const auto memory = load("memory: 24\n");
+    ASSERT_FALSE(memory.ok());
+    EXPECT_EQ(memory.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_NE(memory.error().message.find("node.yaml:1: 'memory' of 24 is 24 bytes"),
+              std::string::npos)
+        << memory.error().message;
+    EXPECT_EQ(load("memory: 64MB\n")->memory_bytes, 64ULL << 20);
+    EXPECT_EQ(load("memory: \"67108864\"\n")->memory_bytes, 64ULL << 20) << "as remembered";
+}
+
+TEST_F(NodeConfigTest, AFileWithoutAnyKeyIsOneOfDefaults) {
+    for (const char* nothing : {"", "\n", "# coordinator: x\n  # threads: 2\n\n"}) {
+        const auto config = load(nothing);
+        ASSERT_TRUE(config.ok()) << config.error().message;
+        EXPECT_EQ(config->device, "cpu");
+    }
+    EXPECT_EQ(load("- 1\n").error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST_F(NodeConfigTest, AFileThatCannotBeReadIsAWrongConfiguration) {
+    const std::string none = (dir_.path() / "none.yaml").string();
+    for (const std::string& path : {none, dir_.path().string()}) {
+        const auto config = load_node_config(path);
+        ASSERT_FALSE(config.ok());
+        EXPECT_EQ(config.error().code, ErrorCode::kInvalidArgument) << path;
+        EXPECT_NE(config.error().message.find(path), std::string::npos) << config.error().message;
+    }
 }
 
 TEST_F(NodeConfigTest, TorrentsAreOffUntilTheFileSaysSo) {
@@ -131,7 +168,31 @@ TEST_F(NodeConfigTest, ThePassphraseComesFromAPrivateFile) {
     ASSERT_TRUE(passphrase.ok());
     EXPECT_EQ(to_hex(passphrase->view()), to_hex(as_bytes("secret")));
     ASSERT_TRUE(write_file_atomic(config.passphrase_file, as_bytes("secret\n"), 0644).ok());
-    EXPECT_EQ(read_passphrase(config, false).error().code, ErrorCode::kPermissionDenied);
+    EXPECT_EQ(read_passphrase(config, false).error().code, ErrorCode::kInvalidArgument);
+}
+
+/// A service that starts again would find the same.
+TEST_F(NodeConfigTest, APassphraseThatCannotBeRightIsAWrongConfiguration) {
+    NodeConfig config;
+    config.data_dir = dir_.path();
+    ASSERT_TRUE(crypto::save_keystore(config.keystore_path(), crypto::PrivateKey::generate(),
+                                      crypto::SecretBytes(std::string_view("secret")),
+                                      crypto::ScryptCost::light())
+                    .ok());
+    const auto refusal = [&](const char* name) {
+        config.passphrase_file = dir_.path() / name;
+        const auto key = load_key(config);
+        EXPECT_FALSE(key.ok());
+        EXPECT_EQ(key.error().code, ErrorCode::kInvalidArgument) << key.error().message;
+        EXPECT_NE(key.error().message.find(config.passphrase_file.string()), std::string::npos)
+            << key.error().message;
+        return key.error().message;
+    };
+    ASSERT_TRUE(write_file_atomic(dir_.path() / "empty", {}, 0600).ok());
+    ASSERT_TRUE(write_file_atomic(dir_.path() / "wrong", as_bytes("other\n"), 0600).ok());
+    EXPECT_NE(refusal("none").find("no secret file"), std::string::npos);
+    EXPECT_NE(refusal("empty").find("holds no secret"), std::string::npos);
+    EXPECT_NE(refusal("wrong").find("wrong passphrase"), std::string::npos);
 }
 
 TEST_F(NodeConfigTest, AMissingKeySaysWhatToRun) {

@@ -185,10 +185,10 @@ Result<Amount> tokens_argument(const std::string& text) {
 Result<Amount> price_argument(const char* flag, const std::string& text, const PriceUnit& unit) {
     auto amount = Amount::parse_tokens(text);
     if (amount.ok() && (unit.may_be_zero || !amount->is_zero())) return amount;
-    return fail(ErrorCode::kInvalidArgument, std::string(flag) + ": '" + text.substr(0, kShownMax) +
-                                                 "' is no price: " + what_is_wrong(text, amount) +
-                                                 ". It is GYM for " + unit.per + ", like " +
-                                                 unit.example);
+    return fail(ErrorCode::kInvalidArgument,
+                std::string(flag) + ": '" + text.substr(0, kShownMax) +
+                    "' is not a price: " + what_is_wrong(text, amount) + ". It is GYM for " +
+                    unit.per + ", like " + unit.example);
 }
 
 Result<std::optional<Address>> address_option(const char* flag, const std::string& text) {

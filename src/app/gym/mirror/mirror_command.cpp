@@ -177,7 +177,7 @@ void add_mirror_command(CLI::App& app, CliContext& context) {
         ->transform(CLI::AsSizeValue(false));
     command->add_option("--port-file", flags->port_file, "Write the port to this file");
     command->add_option("--log-level", flags->log_level,
-                        "Log trace, debug, info, warn or error (default: info)");
+                        "Log trace, debug, info, warn, error or off (default: info)");
     command->callback([&context, flags] { context.finish(run_mirror(context, *flags)); });
 }
 

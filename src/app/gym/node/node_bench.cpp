@@ -14,8 +14,10 @@
 #include "gym/engine/device.hpp"
 #include "gym/kernels/memory_bandwidth.hpp"
 #include "gym/node/benchmark.hpp"
+#include "gym/node/gpu_choice.hpp"
 #include "gym/rewards/formulas.hpp"
 #include "node/node_options.hpp"
+#include "node/node_register.hpp"
 
 namespace gym::app {
 namespace {
@@ -27,6 +29,7 @@ constexpr std::uint64_t kSecondsPerHour = 3'600;
 
 struct BenchOptions {
     NodeOptions node;
+    std::string gpu_type;
     std::string price;  ///< tokens per PFLOP; empty: what jobs pay
 };
 
@@ -41,7 +44,8 @@ struct Bench {
     node::Benchmark compute;
     std::uint64_t memory_bytes_per_second = 0;
     std::optional<Price> price;
-    Amount wei_per_hour;  ///< with a price
+    Amount wei_per_hour;           ///< with a price
+    std::string no_price_because;  ///< without one
 };
 
 /// The median over the network's newest jobs; nothing where there are none.
@@ -64,14 +68,23 @@ Result<std::optional<Price>> find_price(const BenchOptions& options, const std::
 }
 
 Result<Bench> run_bench(const BenchOptions& options) {
-    GYM_TRY(const node::NodeConfig config, options.node.resolve({.network = false}));
+    GYM_TRY(node::NodeConfig config, options.node.resolve({.network = false}));
+    GYM_TRY(const node::ChosenDevice device,
+            node::choose_device(node::Gpus::of_this_machine(), options.gpu_type,
+                                options.node.named_device(config)));
+    config.device = device.device;
     Bench bench;
     GYM_TRY(bench.device, engine::device_model(config.device));
     GYM_TRY(bench.price, find_price(options, config.api));  // before the seconds of work
     GYM_TRY(bench.compute, node::run_benchmark(config.engine(), kNodeBenchmarkMs));
     bench.memory_bytes_per_second = static_cast<std::uint64_t>(kernels::copy_bandwidth(
         kernels::Context(kernels::detect_isa(), static_cast<int>(config.threads_used()))));
-    if (!bench.price) return bench;
+    if (!bench.price) {
+        bench.no_price_because = config.api.empty()
+                                     ? "no gym-api is named that could be asked for prices"
+                                     : "there is no job with a price";
+        return bench;
+    }
     // A machine's FLOPs of an hour fit into 64 bits; the product with a price is checked.
     const Amount flops(bench.compute.flops_per_second * kSecondsPerHour);
     GYM_TRY(bench.wei_per_hour,
@@ -104,17 +117,18 @@ void print(const CliContext& context, const Bench& bench) {
                   bench.wei_per_hour.to_tokens(), bench.price->wei_per_pflop.to_tokens(),
                   bench.price->source);
     else
-        print_row("earnings",
-                  "unknown: there is no job with a price; give --price, or a gym-api with --api");
+        print_row("earnings", "unknown: {}; give --price, or a gym-api with --api",
+                  bench.no_price_because);
 }
 
 }  // namespace
 
 void add_node_bench_command(CLI::App& node, CliContext& context) {
     CLI::App* command = node.add_subcommand(
-        "bench", "Measure this machine's exact compute, memory and earnings per hour");
+        "bench", "Measure this machine's exact compute, memory bandwidth and earnings per hour");
     auto options = std::make_shared<BenchOptions>();
     options->node.add_to(*command);
+    add_gpu_type(*command, options->gpu_type);
     command->add_option(
         "--price", options->price,
         "GYM for 10^15 operations (default: the median of the jobs that --api lists)");

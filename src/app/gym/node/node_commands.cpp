@@ -9,6 +9,7 @@
 #include "gym/client/api_client.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/node/doctor.hpp"
+#include "gym/node/machine.hpp"
 #include "node/node_bench.hpp"
 #include "node/node_options.hpp"
 #include "node/node_register.hpp"
@@ -68,15 +69,49 @@ void print_account(const client::Account& account) {
               rewards::to_string(last.credit.kind()), to_string(last.state));
 }
 
-void print_status(const records::NodeStatus& status) {
+/// The device of this node, as far as that is known without opening it: the node may need all of
+/// its memory.
+struct StatusDevice {
+    std::string name;            ///< cpu, cuda or cuda:N
+    std::string model;           ///< and UUID; empty: there is no such device
+    unsigned errors = 0;         ///< that node::DeviceErrors counts
+    std::string unused_because;  ///< a node does not start on it; empty: nothing speaks against it
+};
+
+StatusDevice status_device(const node::NodeConfig& config) {
+    StatusDevice out{.name = config.device, .model = {}, .unused_because = {}};
+    const auto errors = node::errors_of_device(config);
+    if (!errors.ok()) {
+        out.unused_because = errors.error().message;
+        return out;
+    }
+    out.model = errors->device();
+    if (const auto count = errors->count(); count.ok()) out.errors = *count;
+    if (const Status usable = errors->check(); !usable.ok())
+        out.unused_because = usable.error().message;
+    return out;
+}
+
+void print_device(const StatusDevice& device) {
+    std::string text = device.name;
+    if (device.name != device.model && !device.model.empty()) text += ", " + device.model;
+    if (device.errors != 0)
+        text += ", " + std::to_string(device.errors) + " of " +
+                std::to_string(node::DeviceErrors::kErrorsMax) + " errors that end its use";
+    print_row("device", "{}", text);
+}
+
+void print_status(const records::NodeStatus& status, const StatusDevice& device) {
     const auto silent_ms = SystemClock().now_ms() - status.last_seen_ms;
     print_row("address", "{} ({})", crypto::to_checksum(status.address),
               records::to_string(status.role));
+    print_device(device);
     if (!status.excluded_because.empty())
         print_row("state", "excluded: {}", status.excluded_because);
     else if (status.last_seen_ms != 0 && silent_ms > kSilentAfterMs)
-        print_row("state", "not running: last seen {} s ago; start it with `gym node start`",
-                  silent_ms / 1000);
+        print_row("state", "not running: last seen {} s ago; {}", silent_ms / 1000,
+                  device.unused_because.empty() ? "start it with `gym node start`"
+                                                : "it cannot start: " + device.unused_because);
     else if (!status.idle_because.empty())
         print_row("state", "idle: {}", status.idle_because);
     else if (status.open_units.empty())
@@ -118,12 +153,17 @@ Status status_command(const CliContext& context, const NodeOptions& options) {
     GYM_TRY(const records::NodeStatus status, coordinator->node_status(std::nullopt));
     // The coordinator's answer is shown whether or not gym-api answers.
     const auto account = account_of(config.api, address);
+    const StatusDevice device = status_device(config);
     if (context.json) {
         json::object out = status_json(status);
+        out["device"] = device.name;
+        out["device_name"] = device.model;
+        out["device_errors"] = device.errors;
+        out["device_unused_because"] = device.unused_because;
         if (account.ok() && *account) out["account"] = (*account)->json;
         context.print_json(out);
     } else {
-        print_status(status);
+        print_status(status, device);
         if (account.ok() && *account) print_account((*account)->value);
     }
     if (!account.ok()) return account.error().in("balance");
@@ -131,7 +171,8 @@ Status status_command(const CliContext& context, const NodeOptions& options) {
 }
 
 Status doctor_command(CliContext& context, const NodeOptions& options) {
-    GYM_TRY(const node::NodeConfig config, options.resolve());
+    // Without a network it checks the machine, and says how to name one.
+    GYM_TRY(const node::NodeConfig config, options.resolve({.network = false}));
     bool all_good = true;
     for (const node::Finding& finding : node::run_doctor(config)) {
         all_good = all_good && finding.ok;

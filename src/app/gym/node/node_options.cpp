@@ -120,7 +120,8 @@ void NodeOptions::add_to(CLI::App& command) {
                               }},
                    option.member);
     }
-    command.add_option("--log-level", log_level, "Log level: trace, debug, info, warn or error");
+    command.add_option("--log-level", log_level,
+                       "Log level: trace, debug, info, warn, error or off");
 }
 
 std::string NodeOptions::given() const {
@@ -134,6 +135,10 @@ std::string NodeOptions::given() const {
 
 bool NodeOptions::has(std::string_view flag) const {
     return std::ranges::any_of(given_, [&](std::size_t i) { return kNodeOptions[i].flag == flag; });
+}
+
+std::string NodeOptions::named_device(const NodeConfig& config) const {
+    return has("--device") || config.device != "cpu" ? config.device : "";
 }
 
 std::string NodeOptions::shell_option(std::string_view flag) const {

@@ -39,6 +39,8 @@ struct NodeOptions {
     [[nodiscard]] std::string given() const;
     /// Whether the option `flag` was given.
     [[nodiscard]] bool has(std::string_view flag) const;
+    /// What --device says, or the configuration file; empty without either.
+    [[nodiscard]] std::string named_device(const node::NodeConfig& config) const;
     /// " --flag value" of an option that was given, as in given().
     [[nodiscard]] std::string shell_option(std::string_view flag) const;
     /// @errors as node::load_node_config, profile::Store::find; kInvalidArgument where no network

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "cli/network_options.hpp"
 #include "cli/rows.hpp"
 #include "gym/common/plural.hpp"
 #include "gym/common/speed_text.hpp"
@@ -13,8 +14,6 @@
 
 namespace gym::app {
 namespace {
-
-constexpr std::uint64_t kMemoryBytesMin = std::uint64_t{64} << 20;
 
 /// Notices on standard error as they come; with --json they are a part of the result.
 class Notes {
@@ -32,18 +31,12 @@ class Notes {
     boost::json::array all_;
 };
 
-/// What --device says, or the configuration file; empty without either.
-std::string named_device(const RegisterFlags& flags, const node::NodeConfig& config) {
-    return flags.node.has("--device") || config.device != "cpu" ? config.device : "";
-}
-
 Status set_memory(const RegisterFlags& flags, node::NodeConfig& config) {
     if (flags.memory.empty()) return {};
-    GYM_TRY(config.memory_bytes, node::parse_size(flags.memory));
-    if (config.memory_bytes >= kMemoryBytesMin) return {};
-    return fail(ErrorCode::kInvalidArgument,
-                "--memory " + flags.memory + " is " + std::to_string(config.memory_bytes) +
-                    " bytes, too little for any program; add a unit, such as 8GB");
+    const auto bytes = node::parse_lent_memory(flags.memory);
+    if (!bytes.ok()) return fail(bytes.error().code, "--memory: " + bytes.error().message);
+    config.memory_bytes = *bytes;
+    return {};
 }
 
 void print(const CliContext& context, const NodeOptions& options, const node::NodeConfig& config,
@@ -85,7 +78,7 @@ Status register_node(const CliContext& context, const RegisterFlags& flags) {
     GYM_CHECK(set_memory(flags, config));
     GYM_TRY(const node::ChosenDevice device,
             node::choose_device(node::Gpus::of_this_machine(), flags.gpu_type,
-                                named_device(flags, config)));
+                                flags.node.named_device(config)));
     Notes notes(context.json);
     const bool is_written = flags.node.config_file.empty() || config.device == device.device;
     config.device = device.device;
@@ -109,13 +102,19 @@ Status register_node(const CliContext& context, const RegisterFlags& flags) {
     return {};
 }
 
+void add_gpu_type(CLI::App& command, std::string& gpu_type) {
+    command
+        .add_option("--gpu-type", gpu_type,
+                    "GPU to compute on, such as rtx4090; it has to be here (default: the CPU)")
+        ->check(not_empty());
+}
+
 void add_register_command(CLI::App& parent, CliContext& context) {
     CLI::App* command = parent.add_subcommand(
         "register", "Register this machine: make a key if needed, check hardware and network");
     auto flags = std::make_shared<RegisterFlags>();
     flags->node.add_to(*command);
-    command->add_option("--gpu-type", flags->gpu_type,
-                        "GPU to compute on, such as rtx4090; it has to be here (default: the CPU)");
+    add_gpu_type(*command, flags->gpu_type);
     command->add_option(
         "--memory", flags->memory,
         "Memory to lend, such as 24GB or 512MB: of the GPU, or of the machine; more "

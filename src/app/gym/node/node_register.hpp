@@ -25,6 +25,9 @@ struct RegisterFlags {
 /// commands.
 Status register_node(const CliContext& context, const RegisterFlags& flags);
 
+/// --gpu-type.
+void add_gpu_type(CLI::App& command, std::string& gpu_type);
+
 /// `gym node register` and `gym register`: the same command below another parent.
 void add_register_command(CLI::App& parent, CliContext& context);
 

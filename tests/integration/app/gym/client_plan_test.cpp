@@ -367,9 +367,10 @@ TEST_F(JobPlanTest, WishesThatCannotBeHadAreRefusedWithTheirReasons) {
         refused_with(with(wishes("submit"), more), part);
     };
     refused({"--price", "20", "--max-cost", "0.000001"}, "allow --max-cost ");
-    refused({"--price", "1e-3"},
-            "--price: '1e-3' is no price: write only digits and a point, without sign, exponent or "
-            "unit. It is GYM for 10^15 operations, like --price 10");
+    refused(
+        {"--price", "1e-3"},
+        "--price: '1e-3' is not a price: write only digits and a point, without sign, exponent or "
+        "unit. It is GYM for 10^15 operations, like --price 10");
     refused({"--price", "0"}, "it must be more than 0. It is GYM for 10^15 operations");
     refused_with(wishes("submit", "many"), "--tokens: 'many' is not a whole number");
     refused({"--price", "20", "--set", "rounds"}, "is not KEY=VALUE");

@@ -53,7 +53,7 @@ TEST_F(Usage, AValueOfAnotherKindIsNamedWithItsOption) {
     expect({"program", "run", "p.gym", "--data", "d", "--steps", "many"}, kUsage,
            "'many' is not a value that --steps takes");
     expect({"job", "quote", "--model", "gpt-nano", "--data", "d", "--price", "0"}, kUsage,
-           "--price: '0' is no price: it must be more than 0");
+           "--price: '0' is not a price: it must be more than 0");
 }
 
 TEST_F(Usage, AKeyFileThatOthersMayReadIsRefused) {

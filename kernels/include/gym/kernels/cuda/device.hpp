@@ -23,7 +23,7 @@ struct DeviceInfo {
     std::size_t memory_bytes = 0;
     std::string unusable_because;  ///< empty: it can run the kernels
 };
-/// All devices, by index; if there are none, why, in `reason`.
+/// All devices, by index; if there are none, why and what to do, in `reason`.
 [[nodiscard]] std::vector<DeviceInfo> list_devices(std::string& reason);
 
 class Checks;

@@ -24,7 +24,8 @@ struct DeviceChoice {
 [[nodiscard]] Result<std::string> device_model(std::string_view name);
 
 /// Which device it is, for a record of what it did: "cpu", or a card's model and UUID, "NVIDIA H100
-/// 80GB HBM3 (GPU-3a9c...)", which it keeps in another slot and among other cards.
+/// 80GB HBM3 (GPU-3a9c...)", which it keeps in another slot and among other cards. The device is
+/// not opened: that takes some of its memory.
 /// @errors as device_model().
 [[nodiscard]] Result<std::string> device_identity(std::string_view name);
 
@@ -48,7 +49,8 @@ struct DeviceChoice {
 /// What to do about a build without CUDA code; messages say it. The version is the one of
 /// cmake/GymCuda.cmake.
 inline constexpr std::string_view kHowToBuildCuda =
-    "install NVIDIA's CUDA Toolkit 12.0 or newer and run `make build` again";
+    "install NVIDIA's CUDA Toolkit 12.0 or newer, then run `make build` and "
+    "`sudo cmake --install build/release --prefix /usr/local` again";
 
 /// A CUDA device of this machine.
 struct CudaDevice {
@@ -63,7 +65,7 @@ struct CudaDevice {
 struct CudaDevices {
     bool built_in = false;            ///< whether this build has CUDA code at all
     std::vector<CudaDevice> devices;  ///< by index
-    std::string none_because;         ///< if there are none, in the driver's words
+    std::string none_because;         ///< if there are none: the reason, and what to do
 };
 /// What the driver shows. No device is opened, and no program is run.
 [[nodiscard]] CudaDevices cuda_devices();

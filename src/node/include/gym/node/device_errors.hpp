@@ -11,7 +11,7 @@ namespace gym::node {
 
 /// The errors of a node's devices (engine::device_erred), one a line in the file "device-errors"
 /// of its data folder: the time in milliseconds, the device, what was found. People may read it,
-/// and remove it once a device is mended. Not thread-safe.
+/// and remove it once a device is fixed. Not thread-safe.
 class DeviceErrors {
   public:
     /// The third error of a device is its last: the node no longer computes on it.

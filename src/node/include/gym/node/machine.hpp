@@ -6,6 +6,7 @@
 
 #include "gym/common/result.hpp"
 #include "gym/node/benchmark.hpp"
+#include "gym/node/device_errors.hpp"
 #include "gym/node/node_config.hpp"
 
 namespace gym::node {
@@ -16,6 +17,10 @@ namespace gym::node {
 /// erred too often (DeviceErrors); kNotFound: this machine has no such device. All say what to
 /// change.
 [[nodiscard]] Result<std::string> device_of(const NodeConfig& config);
+
+/// The record of the errors of the node's device, which is not opened.
+/// @errors as engine::device_identity().
+[[nodiscard]] Result<DeviceErrors> errors_of_device(const NodeConfig& config);
 
 /// What a node tells each failure: counts the errors of its device (DeviceErrors). An error once
 /// the device has erred too often, or is lost to this process (engine::check_device).

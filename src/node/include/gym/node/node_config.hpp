@@ -57,22 +57,32 @@ struct NodeConfig {
 /// else ~/.gym.
 [[nodiscard]] std::filesystem::path default_data_dir();
 
-/// The defaults, then what `file` says (empty: nothing). @errors kInvalidArgument, kIo, kMalformed.
+/// The defaults, then what `file` says (empty: nothing). @errors kInvalidArgument, also where the
+/// file cannot be read.
 [[nodiscard]] Result<NodeConfig> load_node_config(const std::string& file);
 
 /// "8GB", "512MB", "24GiB" or plain bytes. GB is 2^30 here, as on the box of a GPU.
 /// @errors kInvalidArgument.
 [[nodiscard]] Result<std::uint64_t> parse_size(const std::string& text);
 
+/// The same of memory to lend. @errors also kInvalidArgument for less than any program needs: a
+/// number whose unit was forgotten.
+[[nodiscard]] Result<std::uint64_t> parse_lent_memory(const std::string& text);
+
 /// The passphrase from the file, else from GYM_PASSPHRASE, else asked on the terminal (`confirm`:
 /// twice).
-/// @errors kInvalidArgument if there is neither file, variable nor terminal.
+/// @errors kInvalidArgument if there is neither file, variable nor terminal, or the file is not a
+/// secret one.
 [[nodiscard]] Result<crypto::SecretBytes> read_passphrase(const NodeConfig& config, bool confirm);
 
 /// The address of the node's key; needs no passphrase. @errors as load_key().
 [[nodiscard]] Result<Address> key_address(const NodeConfig& config);
-/// The node's key from its keystore. @errors kNotFound with the command that creates one,
-/// kPermissionDenied.
+/// The node's key from its keystore. @errors kNotFound with the command that creates one, those of
+/// read_passphrase() and open_key().
 [[nodiscard]] Result<crypto::PrivateKey> load_key(const NodeConfig& config);
+/// The same with the passphrase. @errors kInvalidArgument for a wrong one, with the place that it
+/// came from; others as crypto::load_keystore().
+[[nodiscard]] Result<crypto::PrivateKey> open_key(const NodeConfig& config,
+                                                  const crypto::SecretBytes& passphrase);
 
 }  // namespace gym::node

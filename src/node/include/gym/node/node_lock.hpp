@@ -15,6 +15,8 @@ class NodeLock {
   public:
     /// @errors kConflict naming the process that holds one of them; kIo, also without a key.
     static Result<NodeLock> acquire(const NodeConfig& config);
+    /// Whether a node works in the data directory at this moment.
+    [[nodiscard]] static bool held(const NodeConfig& config);
 
   private:
     NodeLock(FileLock folder, FileLock key) : folder_(std::move(folder)), key_(std::move(key)) {}
