@@ -293,10 +293,12 @@ TEST_F(NodeUsageTest, DoctorChecksTheMachineWithoutANetwork) {
     ASSERT_EQ(findings.size(), 8U) << doctor.text;
     for (const json::object& finding : findings) {
         const std::string check(finding.at("check").as_string());
-        if (check == "memory" || check == "engine")
+        if (check == "memory" || check == "engine") {
             EXPECT_TRUE(finding.at("ok").as_bool()) << finding;
-        if (check == "coordinator")
+        }
+        if (check == "coordinator") {
             EXPECT_NE(finding.at("detail").as_string().find("gym network add"), json::string::npos);
+        }
     }
 }
 

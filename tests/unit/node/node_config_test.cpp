@@ -188,7 +188,7 @@ TEST_F(NodeConfigTest, APassphraseThatCannotBeRightIsAWrongConfiguration) {
             << key.error().message;
         return key.error().message;
     };
-    ASSERT_TRUE(write_file_atomic(dir_.path() / "empty", {}, 0600).ok());
+    ASSERT_TRUE(write_file_atomic(dir_.path() / "empty", as_bytes(""), 0600).ok());
     ASSERT_TRUE(write_file_atomic(dir_.path() / "wrong", as_bytes("other\n"), 0600).ok());
     EXPECT_NE(refusal("none").find("no secret file"), std::string::npos);
     EXPECT_NE(refusal("empty").find("holds no secret"), std::string::npos);

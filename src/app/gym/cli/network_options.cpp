@@ -165,15 +165,6 @@ Result<contracts::Deployment> ChainOptions::contracts() const {
                 "--deployment deployment.json or GYM_DEPLOYMENT");
 }
 
-CLI::Validator not_empty() {
-    return CLI::Validator(
-        [](const std::string& text) {
-            return text.empty() ? "it is empty: is a variable of the shell not set?"
-                                : std::string();
-        },
-        "");
-}
-
 Result<Amount> tokens_argument(const std::string& text) {
     auto amount = Amount::parse_tokens(text);
     if (amount.ok() && !amount->is_zero()) return amount;

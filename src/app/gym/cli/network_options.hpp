@@ -14,8 +14,7 @@
 
 namespace CLI {
 class App;
-class Validator;
-}  // namespace CLI
+}
 
 namespace gym::app {
 
@@ -80,9 +79,6 @@ struct ChainOptions {
     /// else the default network's. @errors as rpc_url(), contracts::load_deployment.
     [[nodiscard]] Result<contracts::Deployment> contracts() const;
 };
-
-/// For options that an empty shell variable must not switch off: `--address "$node"`.
-[[nodiscard]] CLI::Validator not_empty();
 
 /// An amount of tokens on the command line, more than nothing.
 /// @errors kInvalidArgument with what is expected instead.

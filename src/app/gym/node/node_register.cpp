@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "cli/network_options.hpp"
+#include "cli/not_empty.hpp"
 #include "cli/rows.hpp"
 #include "gym/common/plural.hpp"
 #include "gym/common/speed_text.hpp"
@@ -34,7 +34,7 @@ class Notes {
 Status set_memory(const RegisterFlags& flags, node::NodeConfig& config) {
     if (flags.memory.empty()) return {};
     const auto bytes = node::parse_lent_memory(flags.memory);
-    if (!bytes.ok()) return fail(bytes.error().code, "--memory: " + bytes.error().message);
+    if (!bytes.ok()) return fail(bytes.error().code, "--memory " + bytes.error().message);
     config.memory_bytes = *bytes;
     return {};
 }

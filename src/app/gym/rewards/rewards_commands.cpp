@@ -8,6 +8,7 @@
 #include "cli/amount_text.hpp"
 #include "cli/cli_context.hpp"
 #include "cli/network_options.hpp"
+#include "cli/not_empty.hpp"
 #include "cli/rows.hpp"
 #include "gym/common/clock.hpp"
 #include "rewards/audit_command.hpp"

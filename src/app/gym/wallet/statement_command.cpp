@@ -11,6 +11,7 @@
 
 #include "cli/cli_context.hpp"
 #include "cli/network_options.hpp"
+#include "cli/not_empty.hpp"
 #include "cli/rows.hpp"
 #include "gym/common/clock.hpp"
 

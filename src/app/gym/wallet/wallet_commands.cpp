@@ -7,6 +7,7 @@
 #include "cli/chain_sender.hpp"
 #include "cli/cli_context.hpp"
 #include "cli/network_options.hpp"
+#include "cli/not_empty.hpp"
 #include "cli/rows.hpp"
 #include "gym/chain/client.hpp"
 #include "gym/chain/intent_store.hpp"
