@@ -31,7 +31,7 @@ cmake --preset release "${options[@]}" >build/configure.log 2>&1 || { cat build/
 # A machine with a GPU and without a suitable nvcc is told here, not when its node registers.
 sed -n 's/^-- CUDA kernels: /build: CUDA kernels: /p; s/^-- cuBLAS/build: cuBLAS/p' build/configure.log
 if [[ $1 == gpu ]]; then
-    ! grep -q '^-- CUDA kernels: off' build/configure.log || { echo "build: nothing to build for a GPU without nvcc" >&2; exit 1; }
+    ! grep -q '^-- CUDA kernels: off' build/configure.log || { echo "build: without CUDA kernels there is nothing to build for a GPU" >&2; exit 1; }
     ! grep -q '^-- cuBLAS not found' build/configure.log || targets=(test_cuda_device test_engine_golden)
 fi
 echo "build: compiling ${targets[*]} with $jobs jobs"
