@@ -184,7 +184,8 @@ TEST_F(StoredNetworks, WhatARegistrationWroteHoldsForTheNextCommands) {
                                  quoted);
     node::NodeConfig config = registered.config({.remembered = false});
     config.device = "cuda:1";
-    config.memory_bytes = 123;
+    constexpr std::uint64_t kLent = 123ULL << 20;
+    config.memory_bytes = kLent;
     std::filesystem::create_directories(config.data_dir);
     ASSERT_TRUE(registered.options().remember(config).ok());
 
@@ -194,14 +195,14 @@ TEST_F(StoredNetworks, WhatARegistrationWroteHoldsForTheNextCommands) {
     EXPECT_TRUE(next.insecure);
     EXPECT_EQ(next.passphrase_file, std::filesystem::absolute("pass"));
     EXPECT_EQ(next.device, "cuda:1");
-    EXPECT_EQ(next.memory_bytes, 123U);
+    EXPECT_EQ(next.memory_bytes, kLent);
     EXPECT_EQ(next.data_dir, place_ / "node dir");
     EXPECT_EQ(NodeCommand("--threads 4" + quoted).config().threads, 4U) << "options outrank it";
     // A registration without --memory lends what it did before, on the same device.
     const auto lent = [](const std::string& arguments, const char* device) {
         return NodeCommand(arguments).options().remembered_memory(device);
     };
-    EXPECT_EQ(lent("--device cpu" + quoted, "cuda:1"), 123U);
+    EXPECT_EQ(lent("--device cpu" + quoted, "cuda:1"), kLent);
     EXPECT_EQ(lent(quoted, "cpu"), 0U);
     EXPECT_EQ(lent("--data-dir " + (place_ / "elsewhere").string(), "cuda:1"), 0U);
     EXPECT_EQ(lent(config_file("threads: 5\n") + quoted, "cuda:1"), 0U);
