@@ -16,6 +16,7 @@ contract CommitmentLog is ICommitmentLog, DelayedRoles {
 
     /// @notice May postRound(), postAggregate() and postEpoch(), and signs aggregates.
     bytes32 public constant COORDINATOR_ROLE = keccak256("COORDINATOR_ROLE");
+
     struct Round {
         bytes32 recordHash;
         uint64 epoch;

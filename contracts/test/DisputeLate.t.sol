@@ -116,7 +116,9 @@ contract DisputeLateTest is DisputePlayer {
             _post(p);
             _announce(CHALLENGER, SALT);
             _wait(0, ANNOUNCE_BLOCKS);
-            vm.expectRevert(abi.encodeWithSelector(WithheldRules.NotAWorkersUnit.selector, slots[i]));
+            vm.expectRevert(
+                abi.encodeWithSelector(WithheldRules.NotAWorkersUnit.selector, slots[i])
+            );
             this.openAs(CHALLENGER);
             more.revertToState(state);
         }

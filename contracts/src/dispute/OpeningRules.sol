@@ -53,17 +53,18 @@ contract OpeningRules is WithheldRules {
     error SubtractsNone();
 
     /// @notice See WithheldRules.
-    constructor(ICommitmentLog log, uint256 windowBlocks, uint256 noticeBlocks)
-        WithheldRules(log, windowBlocks, noticeBlocks)
+    constructor(ICommitmentLog log, uint256 windowBlocks, uint256 notice)
+        WithheldRules(log, windowBlocks, notice)
     {}
 
-    /// @notice The log, the window, and the notice of published commitments.
-    function parameters()
-        external
-        view
-        returns (address log, uint256 windowBlocks, uint256 noticeBlocks)
-    {
-        return (address(_LOG), _WINDOW_BLOCKS, _NOTICE_BLOCKS);
+    /// @notice The log and the window.
+    function parameters() external view returns (address log, uint256 windowBlocks) {
+        return (address(_LOG), _WINDOW_BLOCKS);
+    }
+
+    /// @notice Blocks before an epoch by which a published commitment has to be in it.
+    function noticeBlocks() external view returns (uint256) {
+        return _NOTICE_BLOCKS;
     }
 
     /// @notice See IDisputeGame.open.

@@ -49,9 +49,9 @@ abstract contract WithheldRules {
     error NotWanted(uint256 what);
 
     /// @notice Fixes the log. @param log CommitmentLog. @param windowBlocks Blocks after an epoch's root in which games are opened.
-    /// @param noticeBlocks Blocks before an epoch by which a published commitment has to be in it.
-    constructor(ICommitmentLog log, uint256 windowBlocks, uint256 noticeBlocks) {
-        (_LOG, _WINDOW_BLOCKS, _NOTICE_BLOCKS) = (log, windowBlocks, noticeBlocks);
+    /// @param notice Blocks before an epoch by which a published commitment has to be in it.
+    constructor(ICommitmentLog log, uint256 windowBlocks, uint256 notice) {
+        (_LOG, _WINDOW_BLOCKS, _NOTICE_BLOCKS) = (log, windowBlocks, notice);
     }
 
     /// @notice See IDisputeGame.openWithheld.
@@ -158,7 +158,7 @@ abstract contract WithheldRules {
     /// @dev To a worker's unit of the record's round.
     function _commitmentOf(bytes calldata commitment, bytes calldata record)
         private
-        view
+        pure
         returns (Commitment memory c)
     {
         c = Commitments.read(commitment);

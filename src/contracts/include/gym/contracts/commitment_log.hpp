@@ -61,7 +61,8 @@ class CommitmentLog {
     [[nodiscard]] ContractCall post_aggregate(const Digest& job_id, std::uint64_t round,
                                               ByteView commitment) const;
     [[nodiscard]] ContractCall post_epoch(const EpochPosted& epoch) const;
-    /// 1 to 1,024 bytes.
+    /// Publishes a commitment, so that a coordinator has to take it. @param commitment signed, 226
+    /// bytes, of a round that has a record.
     [[nodiscard]] ContractCall post_commitment(const Digest& job_id, std::uint64_t round,
                                                ByteView commitment) const;
 
@@ -91,6 +92,15 @@ class CommitmentLog {
         const chain::BlockId& at = chain::BlockTag::kLatest) const;
     [[nodiscard]] Result<Epoch> epoch_of(chain::ChainClient& client, std::uint64_t epoch,
                                          const chain::BlockId& at = chain::BlockTag::kLatest) const;
+
+    /// The coordinator that stands for an epoch; zero if it was not posted.
+    [[nodiscard]] Result<Address> poster_of(
+        chain::ChainClient& client, std::uint64_t epoch,
+        const chain::BlockId& at = chain::BlockTag::kLatest) const;
+    /// The block in which a commitment was published; 0 if none. @param leaf its leaf in an epoch.
+    [[nodiscard]] Result<std::uint64_t> published_at(
+        chain::ChainClient& client, const Digest& leaf,
+        const chain::BlockId& at = chain::BlockTag::kLatest) const;
 
     /// The DrandBeacon whose rounds draw, for ever; zero: prevrandao of this chain draws.
     [[nodiscard]] Result<Address> beacon(chain::ChainClient& client) const;
