@@ -165,6 +165,25 @@ class EvmChain final : public ChainPort {
         return std::optional<Digest>();
     }
 
+    Result<std::optional<CommitmentNews>> commitments_since(
+        const std::optional<std::uint64_t>& seen_block) override {
+        const std::lock_guard lock(mutex_);
+        GYM_TRY(const auto at, deep_block());
+        if (!at || (seen_block && *at <= *seen_block)) return std::optional<CommitmentNews>();
+        const Blocks blocks = blocks_behind(seen_block, *at);
+        CommitmentNews news;
+        news.seen_block = blocks.last;
+        GYM_TRY(const auto logs,
+                client_.find_logs({log_.address(), {}, blocks.first, blocks.last}));
+        for (const chain::Log& one : logs) {
+            GYM_TRY(const auto event, log_.parse_event(one));
+            const auto* posted =
+                event ? std::get_if<contracts::CommitmentPosted>(&*event) : nullptr;
+            if (posted != nullptr) news.published.push_back({posted->commitment, one.block_number});
+        }
+        return std::optional(std::move(news));
+    }
+
     std::optional<Address> dispute_game() const override {
         return games_ ? std::optional(games_->address()) : std::nullopt;
     }
@@ -184,12 +203,11 @@ class EvmChain final : public ChainPort {
         const std::lock_guard lock(mutex_);
         GYM_TRY(const auto at, deep_block());
         if (!at || (seen_block && *at <= *seen_block)) return std::optional<GameNews>();
-        const std::uint64_t next = seen_block ? *seen_block + 1 : *at;
-        const std::uint64_t first = next - std::min(next, chain::kReorgBlocks);
+        const Blocks blocks = blocks_behind(seen_block, *at);
         GameNews news;
-        news.seen_block = std::min(*at, first + chain::ChainClient::kBlocksPerQueryMax - 1);
+        news.seen_block = blocks.last;
         GYM_TRY(news.window_blocks, window_blocks());
-        GYM_TRY(Events asked, units_in_logs(first, news.seen_block));
+        GYM_TRY(Events asked, units_in_logs(blocks.first, blocks.last));
         for (const Digest& unit : recent(asked, news.seen_block))
             asked.try_emplace(unit);
         for (const Digest& unit : next_of(open))
@@ -202,6 +220,16 @@ class EvmChain final : public ChainPort {
     }
 
   private:
+    struct Blocks {
+        std::uint64_t first = 0, last = 0;
+    };
+    /// What one look reads: from before the last one's end, as far as a reorganisation reaches.
+    static Blocks blocks_behind(const std::optional<std::uint64_t>& seen, std::uint64_t deep) {
+        const std::uint64_t next = seen ? *seen + 1 : deep;
+        const std::uint64_t first = next - std::min(next, chain::kReorgBlocks);
+        return {first, std::min(deep, first + chain::ChainClient::kBlocksPerQueryMax - 1)};
+    }
+
     /// What the contract refused is tried again with each call, which says why it was refused.
     Status submit(const std::string& id, const contracts::ContractCall& call) {
         const auto known = transactions_.find(id);

@@ -11,6 +11,7 @@
 #include "drivers/quorum.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/coordinator/decisions.hpp"
+#include "gym/registry/chain_commitments.hpp"
 #include "gym/registry/prefixes.hpp"
 
 namespace gym::coordinator {
@@ -102,6 +103,10 @@ Status seal(const Context& context, const registry::Job& job, const registry::Ro
         for (const registry::Unit& unit : committed)
             ids.push_back(unit.id);
         GYM_CHECK(registry::set_epoch(tx, round.epoch, ids));
+        GYM_TRY(const auto published,
+                registry::chain_commitments_without_epoch(tx, round.job_id, round.round));
+        GYM_CHECK(registry::set_chain_epoch(tx, round.epoch, static_cast<std::uint32_t>(ids.size()),
+                                            published));
         GYM_TRY(const auto leaves, registry::epoch_leaves(tx, round.epoch));
         std::vector<Digest> digests;
         digests.reserve(leaves.size());
