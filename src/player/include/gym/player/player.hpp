@@ -41,6 +41,11 @@ class DataSource {
                                                   const game::DataRequest& request) = 0;
 };
 
+/// Shows chunks of the deltas that the claims to defend are about: their units are run again.
+/// @param claims, units must outlive the source.
+[[nodiscard]] std::unique_ptr<DataSource> make_claim_data(const ClaimStore& claims,
+                                                          UnitSource& units);
+
 /// An event for people: "published", "announced", "opened", "answered", "moved", "proved", "ended",
 /// "settled", "skipped", "timeout", "missed", "stuck".
 struct PlayerEvent {
