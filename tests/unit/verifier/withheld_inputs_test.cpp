@@ -20,14 +20,14 @@ namespace {
 using game::Wanted;
 
 /// A unit of the tiny job, for a verifier that is drawn for it.
-class WithheldInputs : public ::testing::Test {
+class WithheldInputsTest : public ::testing::Test {
   protected:
     const crypto::PrivateKey worker_key_ = testing::test_key(1);
     const crypto::PrivateKey key_ = testing::test_key(7);
     testing::MemoryHandler handler_;
     testing::TinyJob job_ = testing::make_tiny_job({worker_key_.address()}, handler_.blobs);
     blob::MemoryStore store_;  ///< of the verifier
-    verifier::WithheldInputs inputs_;
+    WithheldInputs inputs_;
 
     records::VerifyTask task() const {
         records::VerifyTask out;
@@ -46,7 +46,7 @@ class WithheldInputs : public ::testing::Test {
     }
 };
 
-TEST_F(WithheldInputs, AreAskedForOnChainAfterFiveTries) {
+TEST_F(WithheldInputsTest, AreAskedForOnChainAfterFiveTries) {
     give(job_.inputs.program_blob);
     const auto asked = after_five_tries();
     ASSERT_EQ(asked.size(), 2U);
@@ -55,7 +55,7 @@ TEST_F(WithheldInputs, AreAskedForOnChainAfterFiveTries) {
     EXPECT_TRUE(inputs_.missed(task(), store_).empty()) << "once";
 }
 
-TEST_F(WithheldInputs, WhatIsThereIsNotAskedFor) {
+TEST_F(WithheldInputsTest, WhatIsThereIsNotAskedFor) {
     give(job_.inputs.program_blob);
     give(*job_.inputs.dataset_blob);
     const auto asked = after_five_tries();
@@ -63,7 +63,7 @@ TEST_F(WithheldInputs, WhatIsThereIsNotAskedFor) {
     EXPECT_EQ(asked[0].what, Wanted::kBase);
 }
 
-TEST_F(WithheldInputs, TriesBeginAnewOnceAUnitCouldBeRun) {
+TEST_F(WithheldInputsTest, TriesBeginAnewOnceAUnitCouldBeRun) {
     give(job_.inputs.program_blob);
     for (unsigned i = 1; i < kInputTries; ++i)
         EXPECT_TRUE(inputs_.missed(task(), store_).empty());
@@ -71,7 +71,7 @@ TEST_F(WithheldInputs, TriesBeginAnewOnceAUnitCouldBeRun) {
     EXPECT_EQ(after_five_tries().size(), 2U);
 }
 
-TEST_F(WithheldInputs, EachChunkOfEachParameterCanBeChosen) {
+TEST_F(WithheldInputsTest, EachChunkOfEachParameterCanBeChosen) {
     const auto train =
         program::decode(handler_.blobs.get(job_.inputs.program_blob).value()).value();
     std::vector<std::uint64_t> chunks;
