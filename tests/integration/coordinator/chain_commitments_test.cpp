@@ -108,9 +108,11 @@ TEST_F(ChainCommitmentsTest, OneOfAUnitThatIsOverIsInTheEpochAndUnpaid) {
     submit(2, true);
     const auto first = world_.work(a_), second = world_.work(b_);
     ASSERT_TRUE(world_.commit(a_, first).ok());
-    world_.void_unit(second.assignment.unit_id());
+    // In a block that the coordinator sees before it closes the round.
+    world_.chain.publish(protocol::encode(second.commitment));
     world_.chain.mine();
-    publish(second);
+    world_.void_unit(second.assignment.unit_id());
+    world_.settle();
     const auto leaves = leaves_on_chain(1);
     ASSERT_EQ(leaves.size(), 2U);
     EXPECT_EQ(leaves[1].commitment, protocol::encode(second.commitment));
