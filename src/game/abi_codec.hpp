@@ -227,7 +227,7 @@ struct Type<Stage> {
     static chain::AbiValue value(Stage stage) { return static_cast<std::uint64_t>(stage); }
     static Status read(const chain::AbiValue& from, Stage& to);
 };
-/// Numbers of which the rules refuse those that stand for nothing.
+/// Any number: openings and rules refuse those that stand for nothing.
 template <class T>
 requires Is<T, OuterTree> || Is<T, Wanted>
 struct Type<T> {

@@ -1,5 +1,6 @@
 #include "gym/game/withheld.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "abi_codec.hpp"
@@ -133,13 +134,10 @@ Result<WithheldFacts> facts_of(const crypto::Eip712Domain& domain, const Withhel
 
 /// The first argument: what is asked for, then the commitment.
 Status read_request(ByteView bytes, WithheldEvidence& evidence) {
-    commit::Decoder in(bytes);
-    GYM_TRY(const std::uint8_t what, in.u8());
-    evidence.data.what = static_cast<Wanted>(what);
-    GYM_TRY(evidence.data.tensor, in.u32());
-    GYM_TRY(evidence.data.chunk, in.u64());
-    if (in.remaining() == 0) return {};
-    GYM_TRY(evidence.commitment, rules::read_commitment(bytes.subspan(in.offset())));
+    const std::size_t size = std::min(bytes.size(), kWithheldDataBytes);
+    GYM_TRY(evidence.data, decode_withheld_data(bytes.first(size)));
+    if (size == bytes.size()) return {};
+    GYM_TRY(evidence.commitment, rules::read_commitment(bytes.subspan(size)));
     return {};
 }
 
@@ -162,6 +160,17 @@ Bytes encode(const WithheldData& data) {
     commit::Encoder out;
     out.u8(static_cast<std::uint8_t>(data.what)).u32(data.tensor).u64(data.chunk);
     return out.take();
+}
+
+Result<WithheldData> decode_withheld_data(ByteView bytes) {
+    commit::Decoder in(bytes);
+    WithheldData data;
+    GYM_TRY(const std::uint8_t what, in.u8());
+    data.what = static_cast<Wanted>(what);
+    GYM_TRY(data.tensor, in.u32());
+    GYM_TRY(data.chunk, in.u64());
+    GYM_CHECK(in.expect_end());
+    return data;
 }
 
 WithheldEvidence ask_for_commitment(const protocol::SignedCommitment& commitment,

@@ -73,6 +73,11 @@ ShowWithheld made_up_tensor(Rng& rng) {
     m.path.assign(rng() % 4 == 0 ? 1 : bits - std::min<std::uint64_t>(bits, 10),
                   random_digest(rng));
     m.above.assign(rng() % 3 == 0 ? 0 : rng() % 70, random_digest(rng));
+    if (rng() % 4 == 0) {  // that there is none
+        m.head.clear();
+        m.path.clear();
+        if (rng() % 2 == 0) m.content.clear();
+    }
     lead_to_root(m);
     return m;
 }
@@ -109,7 +114,13 @@ ShowWithheld random_commitment(Rng& rng, const crypto::Eip712Domain& domain) {
         protocol::signing_digest(domain, wanted.commitment), wanted.signature));
     if (rng() % 2 == 0) wanted.commitment.flops += 1;
     request.leaf = protocol::commitment_leaf(wanted);
-    return must(show_commitment(domain, request, {own, next}));
+    ShowWithheld m = must(show_commitment(domain, request, {own, next}));
+    if (rng() % 8 == 0) {  // nobody's, of nobody
+        m.content.back() = 0;
+        m.request.worker = {};
+        lead_to_root(m);
+    }
+    return m;
 }
 
 }  // namespace

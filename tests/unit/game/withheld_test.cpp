@@ -16,8 +16,14 @@ namespace {
 using namespace testing;  // NOLINT: samples
 
 TEST(WithheldData, HasThirteenBytes) {
-    EXPECT_EQ(encode(WithheldData{Wanted::kOuter, 0x01020304, 0x0506070809101112}),
-              (Bytes{5, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0x10, 0x11, 0x12}));
+    const WithheldData data{Wanted::kOuter, 0x01020304, 0x0506070809101112};
+    Bytes bytes{5, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0x10, 0x11, 0x12};
+    EXPECT_EQ(encode(data), bytes);
+    EXPECT_EQ(*decode_withheld_data(bytes), data);
+    bytes.push_back(0);
+    EXPECT_EQ(decode_withheld_data(bytes).error().code, ErrorCode::kMalformed);
+    bytes.resize(12);
+    EXPECT_EQ(decode_withheld_data(bytes).error().code, ErrorCode::kMalformed);
 }
 
 /// A round that takes late commitments, with an epoch of its own and one of the next round.

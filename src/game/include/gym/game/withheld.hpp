@@ -24,8 +24,11 @@ struct WithheldData {
     std::uint64_t chunk = 0;   ///< of a commitment 0
     friend bool operator==(const WithheldData&, const WithheldData&) = default;
 };
-/// 13 bytes: what u8, tensor u32, chunk u64, big-endian.
+inline constexpr std::size_t kWithheldDataBytes = 13;
+/// what u8, tensor u32, chunk u64, big-endian.
 [[nodiscard]] Bytes encode(const WithheldData& data);
+/// Whatever it asks for. @errors kMalformed: another number of bytes.
+[[nodiscard]] Result<WithheldData> decode_withheld_data(ByteView bytes);
 
 [[nodiscard]] constexpr bool is_of_delta(Wanted what) {
     return what == Wanted::kDelta || what == Wanted::kLateDelta;
