@@ -152,6 +152,17 @@ contract DisputeWithheldTest is DisputeFixture {
         }
     }
 
+    /// A coordinator takes attempt 0 alone.
+    function test_noOtherAttemptIsAskedFor() public {
+        Posted memory p = _honest(_right());
+        _prepare(p);
+        bytes memory other = _signedOf(p, _hash(), KEY, 1);
+        _epochWith("", NOTICE_BLOCKS, other);
+        _askForCommitment(other);
+        vm.expectRevert(abi.encodeWithSelector(IDisputeErrors.BadRecord.selector, 7));
+        this.openNow();
+    }
+
     /// Where late ones are taken the next round's epoch may have it, too, and is waited for.
     function test_aRoundThatTakesLateOnesAnswersInTheNextEpoch() public {
         _format = 4;

@@ -52,6 +52,9 @@ Status check_terms(const WithheldEvidence& evidence, const protocol::UnitCommitm
     GYM_TRY(const auto slot, protocol::open_slot(evidence.record, says.slot, evidence.slot));
     const auto field =
         rules::train_contradiction(says, evidence.record, slot ? &*slot : nullptr, signer);
+    // No coordinator takes another attempt.
+    if (says.attempt != 0)
+        return fail(ErrorCode::kMismatch, "the commitment is to another attempt");
     if (!field) return {};
     return fail(ErrorCode::kMismatch, "field " + std::to_string(*field) +
                                           " of the commitment is not what its round fixes");

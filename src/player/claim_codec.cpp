@@ -222,19 +222,8 @@ Status check_conflict(const Claim& claim) {
     return {};
 }
 
-/// The bytes of game::encode(WithheldData).
-Result<game::WithheldData> decode_withheld_data(ByteView bytes) {
-    commit::Decoder in(bytes);
-    game::WithheldData out;
-    GYM_TRY(const std::uint8_t what, in.u8());
-    if (what < static_cast<std::uint8_t>(game::Wanted::kCommitment) ||
-        what > static_cast<std::uint8_t>(game::Wanted::kDataset))
-        return fail(ErrorCode::kMalformed, "there is no such data to ask for");
-    out.what = static_cast<game::Wanted>(what);
-    GYM_TRY(out.tensor, in.u32());
-    GYM_TRY(out.chunk, in.u64());
-    GYM_CHECK(in.expect_end());
-    return out;
+bool is_known(game::Wanted what) {
+    return what >= game::Wanted::kCommitment && what <= game::Wanted::kDataset;
 }
 
 Status check_withheld(const Claim& claim) {
@@ -250,8 +239,9 @@ Status check_withheld(const Claim& claim) {
 
 Result<game::WithheldEvidence> withheld_evidence_of(const Claim& claim) {
     if (claim.subject != Subject::kWithheld) return wrong(claim, "it is not about withheld data");
-    const auto data = decode_withheld_data(claim.other);
+    const auto data = game::decode_withheld_data(claim.other);
     if (!data.ok()) return wrong(claim, data.error().message);
+    if (!is_known(data->what)) return wrong(claim, "there is no such data to ask for");
     if (data->what == game::Wanted::kCommitment)
         return game::ask_for_commitment(claim.evidence.commitment, claim.evidence.record);
     if (game::is_of_delta(data->what)) return game::ask_for_delta(claim.evidence, data->chunk);

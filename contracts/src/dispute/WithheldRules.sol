@@ -31,6 +31,8 @@ abstract contract WithheldRules {
     /// @dev Of an answer that shows a commitment: whether it is in the next epoch, and where.
     uint256 private constant PLACE_BYTES = 5;
     uint256 private constant RANK_MAX = 8;
+    /// @dev Behind the fields of IDisputeGame.open.
+    uint256 private constant ATTEMPT = 7;
 
     ICommitmentLog internal immutable _LOG;
     uint256 internal immutable _WINDOW_BLOCKS;
@@ -127,6 +129,8 @@ abstract contract WithheldRules {
         r.worker = Commitments.signer(commitment, c.digest(address(_LOG)));
         SlotTerms memory t = record.terms(c.slot, slot);
         uint256 fault = RoundRecords.contradiction(c, record, t, r.worker);
+        // No coordinator takes another attempt.
+        if (c.attempt != 0) fault = 1 + ATTEMPT;
         if (fault != 0) revert IDisputeErrors.BadRecord(fault - 1);
         behind = epoch;
         (r.root, r.leaves,) = _LOG.epochOf(epoch);

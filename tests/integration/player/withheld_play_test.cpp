@@ -128,6 +128,7 @@ TEST_F(WithheldPlayTest, ACoordinatorThatLeavesOutACommitmentLosesStakeToItsWork
     post_epoch(1, record_.round, engine::testing::seed_of("others alone"));
     const Amount before = balance(worker_);
     until_told(worker_, "opened", {});
+    anvil_.mine(2);  // its clock runs
     pass(terms().clock_s + 1);
     until_told(worker_, "timeout", {});
     until_told(worker_, "ended: won", {});
@@ -178,6 +179,7 @@ TEST_F(WithheldPlayTest, AWorkerThatWithholdsItsDeltaLosesStake) {
     ASSERT_TRUE(verifier_.claims->remove(*verifier_.claims->list()[0]).ok());
     ask_for_delta(0);
     until_told(verifier_, "opened", {});
+    anvil_.mine(2);  // its clock runs
     pass(terms().clock_s + 1);
     until_told(verifier_, "ended: won", {});
     pass(terms().settling_s + 1);

@@ -245,6 +245,7 @@ TEST_F(Withheld, ACommitmentThatIsAskedForIsWhatItsRoundFixes) {
         [](auto& says) { says.slot = 2; },
         [](auto& says) { says.delta_codec += 1; },
         [](auto& says) { says.steps += 1; },
+        [](auto& says) { says.attempt = 1; },
         [](auto& says) { says.tokens += 1; },
         [](auto& says) { says.flops += 1; },
         [](auto& says) { says.final_state_root = {}; }};
