@@ -19,6 +19,9 @@ CREATE TABLE registry.chain_commitment_watch (
 ALTER TABLE registry.delta_place DROP CONSTRAINT delta_place_mirrors_check,
     ADD CONSTRAINT delta_place_mirrors_check CHECK (octet_length(mirrors) <= 4096);
 
+-- Whether the games about it ask for data: its asserter has signed no such unit.
+ALTER TABLE registry.disputed_unit ADD COLUMN asks_data boolean NOT NULL DEFAULT false;
+
 -- The leaves of an epoch's tree: its units' commitments, then the others.
 CREATE VIEW registry.epoch_leaf AS
     SELECT u.epoch, u.leaf_index, u.id AS unit_id, c.leaf, c.commitment

@@ -136,6 +136,10 @@ Result<bool> CommitmentLog::is_coordinator(chain::ChainClient& client, const Add
     return out;
 }
 
+Digest CommitmentLog::published_topic() {
+    return topics().back();
+}
+
 std::vector<Digest> CommitmentLog::topics() {
     return topics_of(events());
 }

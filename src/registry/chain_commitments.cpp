@@ -32,25 +32,29 @@ Result<bool> note_chain_commitment(db::Transaction& tx, const ChainCommitment& p
 Result<std::optional<ChainCommitment>> find_chain_commitment(db::Transaction& tx,
                                                              const Digest& unit) {
     GYM_TRY(const auto row,
-            tx.exec_optional("SELECT commitment, block FROM registry.chain_commitment WHERE "
-                             "unit_id = $1",
-                             {unit}));
+            tx.exec_optional(
+                "SELECT commitment, block, epoch, leaf_index FROM registry.chain_commitment WHERE "
+                "unit_id = $1",
+                {unit}));
     if (!row) return std::optional<ChainCommitment>();
     ChainCommitment out;
     out.unit = unit;
     GYM_TRY(out.commitment, protocol::decode_signed_commitment(row->get<Bytes>("commitment")));
     out.block = row->get<std::uint64_t>("block");
+    out.epoch = row->get<std::optional<std::uint64_t>>("epoch");
+    if (out.epoch) out.leaf_index = row->get<std::uint32_t>("leaf_index");
     return std::optional(std::move(out));
 }
 
 Result<std::vector<Digest>> chain_commitments_without_epoch(db::Transaction& tx,
                                                             const Digest& job_id,
-                                                            std::uint64_t round) {
+                                                            std::uint64_t round, bool late_before) {
     GYM_TRY(const db::Rows rows,
             tx.exec("SELECT k.leaf FROM registry.chain_commitment k JOIN registry.unit u ON u.id = "
-                    "k.unit_id WHERE u.job_id = $1 AND (u.round = $2 OR u.round = $2 - 1) AND "
-                    "k.epoch IS NULL AND u.epoch IS NULL ORDER BY u.round DESC, u.slot",
-                    {job_id, round}));
+                    "k.unit_id WHERE u.job_id = $1 AND (u.round = $2 OR ($3 AND u.round = $2 - 1)) "
+                    "AND k.epoch IS NULL AND u.epoch IS NULL AND u.ended_at_ms IS NOT NULL "
+                    "ORDER BY u.round DESC, u.slot",
+                    {job_id, round, late_before}));
     std::vector<Digest> out;
     for (const db::Row row : rows)
         out.push_back(row.get<Digest>(0));

@@ -6,6 +6,7 @@
 #include "drivers/membership.hpp"
 #include "gym/coordinator/decisions.hpp"
 #include "gym/registry/blob_access.hpp"
+#include "gym/registry/chain_commitments.hpp"
 #include "gym/registry/delta_places.hpp"
 #include "gym/registry/prefixes.hpp"
 
@@ -103,12 +104,12 @@ Result<bool> contradicts(const Context& context, const CommitmentTarget& target,
 }
 
 Result<records::InclusionReceipt> inclusion(const Context& context, db::Transaction& tx,
-                                            const registry::Unit& unit) {
-    GYM_TRY(const auto sealed, context.facts->sealed_epoch(tx, *unit.epoch));
+                                            std::uint64_t epoch, std::uint64_t leaf_index) {
+    GYM_TRY(const auto sealed, context.facts->sealed_epoch(tx, epoch));
     records::InclusionReceipt out;
-    out.epoch = *unit.epoch;
+    out.epoch = epoch;
     out.commitments_root = sealed->commitments_root;
-    out.leaf_index = *unit.leaf_index;
+    out.leaf_index = leaf_index;
     out.leaf_count = sealed->tree.leaf_count();
     GYM_TRY(out.siblings, sealed->tree.prove(out.leaf_index));
     return out;
@@ -199,8 +200,15 @@ Result<records::UnitReceipt> unit_receipt(const Context& context, const Digest& 
     return context.transact([&](db::Transaction& tx) -> Result<records::UnitReceipt> {
         GYM_TRY(const registry::Unit unit, registry::get_unit(tx, id));
         records::UnitReceipt out{unit, {}, {}};
-        if (!unit.epoch) return out;
-        GYM_TRY(out.inclusion, inclusion(context, tx, unit));
+        if (!unit.epoch) {
+            GYM_TRY(const auto published, registry::find_chain_commitment(tx, id));
+            if (!published || !published->epoch) return out;
+            GYM_TRY(out.inclusion,
+                    inclusion(context, tx, *published->epoch, published->leaf_index));
+            out.commitment = published->commitment;
+            return out;
+        }
+        GYM_TRY(out.inclusion, inclusion(context, tx, *unit.epoch, *unit.leaf_index));
         GYM_TRY(const auto stored, registry::find_commitment(tx, id));
         if (stored) out.commitment = stored->commitment;
         return out;

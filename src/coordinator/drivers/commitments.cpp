@@ -1,5 +1,7 @@
 #include "drivers/commitments.hpp"
 
+#include <algorithm>
+
 #include "drivers/membership.hpp"
 #include "gym/coordinator/decisions.hpp"
 #include "gym/registry/blob_access.hpp"
@@ -13,22 +15,21 @@ namespace {
 using protocol::UnitState;
 using registry::RoundState;
 
-bool is_unsealed(RoundState state) {
-    return state == RoundState::kRecorded || state == RoundState::kOpen;
+/// Whether the round has no epoch yet; also if it is not recorded.
+Result<bool> is_unsealed(db::Transaction& tx, const Digest& job, std::uint64_t round) {
+    GYM_TRY(const auto state, registry::find_round_state(tx, job, round));
+    return !state || *state == RoundState::kRecorded || *state == RoundState::kOpen;
 }
 
 /// Whether an epoch to come may have commitments of this round: its own or, where the round takes
 /// late ones, the next round's.
-Result<bool> has_epoch_to_come(db::Transaction& tx, const registry::Round& round) {
-    if (is_unsealed(round.state)) return true;
-    if (!round.record.accept_late) return false;
-    GYM_TRY(const auto all, registry::list_rounds(tx, round.job_id));
-    for (const registry::Round& next : all)
-        if (next.round == round.round + 1) return is_unsealed(next.state);
-    return true;
+Result<bool> has_epoch_to_come(db::Transaction& tx, const protocol::RoundRecord& record) {
+    GYM_TRY(const bool own, is_unsealed(tx, record.job_id, record.round));
+    if (own || !record.accept_late) return own;
+    return is_unsealed(tx, record.job_id, record.round + 1);
 }
 
-/// What the chain has of a unit here.
+/// A commitment on chain to a unit of this network.
 struct Published {
     CommitmentTarget target;
     Address worker;
@@ -36,7 +37,8 @@ struct Published {
     std::uint64_t block = 0;
 };
 
-/// Absent: not to a unit whose epoch is to come, or not of its worker.
+/// Absent: it is not to a unit whose epoch is to come, or not signed by its worker. Anybody can
+/// publish anything, so most is decided by what is in memory.
 Result<std::optional<Published>> read_published(const Context& context,
                                                 const CommitmentNews::Item& item) {
     using Found = std::optional<Published>;
@@ -46,17 +48,18 @@ Result<std::optional<Published>> read_published(const Context& context,
     out.commitment = *decoded;
     out.block = item.block;
     const protocol::UnitCommitment& says = decoded->commitment;
-    GYM_TRY(const bool takes, context.transact([&](db::Transaction& tx) -> Result<bool> {
-        GYM_TRY(const auto round, registry::find_round_by_record(tx, says.round_record));
-        if (!round) return false;
-        const auto* slot = round->record.find_slot(says.slot);
-        if (slot == nullptr) return false;
-        out.worker = slot->worker;
-        return has_epoch_to_come(tx, *round);
+    GYM_TRY(const auto round, context.transact([&](db::Transaction& tx) {
+        return context.facts->round_by_record(tx, says.round_record);
     }));
-    if (!takes) return Found();
+    const auto* slot = round == nullptr ? nullptr : round->record.find_slot(says.slot);
+    if (slot == nullptr) return Found();
+    out.worker = slot->worker;
     if (!protocol::verify_signature(context.options.domain, *decoded, out.worker).ok())
         return Found();
+    GYM_TRY(const bool takes, context.transact([&](db::Transaction& tx) {
+        return has_epoch_to_come(tx, round->record);
+    }));
+    if (!takes) return Found();
     auto target = find_target(context, out.worker, says);
     if (target.ok()) {
         out.target = *std::move(target);
@@ -120,11 +123,21 @@ Result<std::string> take(const Context& context, const Published& published) {
         if (stored) return contradict(context, tx, published, unit, *stored);
         if (!is_new) return std::string();
         const std::string name = protocol::name_unit(unit.key);
-        if (!is_awaited(context, tx, published, unit))
+        if (!is_awaited(context, tx, published, unit)) {
+            GYM_CHECK(registry::drop_undecided_prefix(tx, unit.id));
             return name + ": its commitment was published when it had ended";
+        }
         GYM_CHECK(commit(context, tx, published, unit));
         return name + ": committed by block " + std::to_string(published.block);
     });
+}
+
+Status take_item(const Context& context, const CommitmentNews::Item& item, TickSummary& summary) {
+    GYM_TRY(const auto published, read_published(context, item));
+    if (!published) return {};
+    GYM_TRY(const std::string line, take(context, *published));
+    if (!line.empty()) note(summary, line);
+    return {};
 }
 
 }  // namespace
@@ -170,21 +183,29 @@ Result<protocol::Reason> take_equivocation(const Context& context, db::Transacti
 }
 
 Status take_chain_commitments(const Context& context, TickSummary& summary) {
+    context.log_read->store(false);
     const Address log = context.options.domain.verifying_contract.value_or(Address{});
     GYM_TRY(const auto seen, context.transact([&](db::Transaction& tx) {
         return registry::find_commitments_seen(tx, log);
     }));
     GYM_TRY(const auto news, context.deps.chain.commitments_since(seen));
-    if (!news) return {};
-    for (const CommitmentNews::Item& item : news->published) {
-        GYM_TRY(const auto published, read_published(context, item));
-        if (!published) continue;
-        GYM_TRY(const std::string line, take(context, *published));
-        if (!line.empty()) note(summary, line);
+    if (!news) {
+        context.log_read->store(true);
+        return {};
     }
-    return context.transact([&](db::Transaction& tx) {
-        return registry::set_commitments_seen(tx, log, news->seen_block);
-    });
+    std::uint64_t read_to = news->seen_block;
+    Status failed;
+    for (const CommitmentNews::Item& item : news->published) {
+        const Status taken = take_item(context, item, summary);
+        if (taken.ok()) continue;
+        // It comes again; the others are not kept waiting.
+        read_to = std::min(read_to, item.block - 1);
+        if (failed.ok()) failed = taken;
+    }
+    GYM_CHECK(context.transact(
+        [&](db::Transaction& tx) { return registry::set_commitments_seen(tx, log, read_to); }));
+    context.log_read->store(failed.ok() && news->is_all);
+    return failed;
 }
 
 }  // namespace gym::coordinator

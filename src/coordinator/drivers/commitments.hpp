@@ -29,7 +29,8 @@ Result<protocol::Reason> take_equivocation(const Context& context, db::Transacti
 /// Reads the commitments that somebody published on chain since the last look. A unit that waits
 /// for one is committed with it, without step records; its worker is asked for the delta. One of a
 /// unit that had ended is put into the next epoch nonetheless, since the coordinator stands for
-/// that (docs/adr/0049-withheld-data-on-chain.md). Once a tick.
+/// that (docs/adr/0049-withheld-data-on-chain.md). Once a tick, before the jobs: a round is not
+/// sealed before all of the log was read (Context::log_read).
 Status take_chain_commitments(const Context& context, TickSummary& summary);
 
 }  // namespace gym::coordinator

@@ -118,6 +118,51 @@ TEST_F(ChainCommitmentsTest, OneOfAUnitThatIsOverIsInTheEpochAndUnpaid) {
     EXPECT_EQ(leaves[1].commitment, protocol::encode(second.commitment));
     EXPECT_EQ(unit(second).status.state, UnitState::kVoid);
     EXPECT_FALSE(unit(second).epoch.has_value());
+    // Its worker and verifiers find it there.
+    const auto receipt = world_.core().unit_receipt(second.assignment.unit_id());
+    ASSERT_TRUE(receipt.ok() && receipt->inclusion && receipt->commitment);
+    EXPECT_EQ(receipt->commitment->commitment, second.commitment.commitment);
+    EXPECT_TRUE(commit::merkle_verify(
+                    receipt->inclusion->commitments_root, {receipt->inclusion->leaf_index, 2},
+                    protocol::commitment_leaf(second.commitment), receipt->inclusion->siblings)
+                    .ok());
+}
+
+/// Read behind its deadline, and before the round is sealed: it is in the next epoch alone.
+TEST_F(ChainCommitmentsTest, ALateOneThatIsReadBeforeTheSealIsInOneEpoch) {
+    submit(3, true);
+    const auto first = world_.work(a_), late = world_.work(b_);
+    ASSERT_TRUE(world_.commit(a_, first).ok());
+    world_.chain.publish(protocol::encode(late.commitment));
+    world_.chain.mine();
+    pass_units_deadline();
+    while (world_.verify(verifier_)) {
+    }
+    world_.settle();
+    EXPECT_TRUE(unit(late).status.late);
+    EXPECT_EQ(leaves_on_chain(1).size(), 1U);
+    const auto next = world_.work(a_);
+    ASSERT_TRUE(world_.commit(a_, next).ok());
+    world_.settle();
+    EXPECT_EQ(leaves_on_chain(2).size(), 2U);
+}
+
+/// What was published and is not read yet is owed all the same.
+TEST_F(ChainCommitmentsTest, NoRoundIsSealedBeforeTheLogIsRead) {
+    submit();
+    const auto first = world_.work(a_), second = world_.work(b_);
+    world_.chain.log_down = true;
+    world_.chain.publish(protocol::encode(second.commitment));
+    world_.chain.mine();
+    ASSERT_TRUE(world_.commit(a_, first).ok());
+    world_.clock.advance_ms(600'001);
+    beat();
+    for (int i = 0; i < 3; ++i)
+        world_.tick();
+    EXPECT_EQ(round(1).state, registry::RoundState::kOpen);
+    world_.chain.log_down = false;
+    world_.settle();
+    EXPECT_EQ(leaves_on_chain(1).size(), 2U);
 }
 
 /// In a round that takes late ones the next epoch has it.

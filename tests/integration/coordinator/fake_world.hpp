@@ -60,6 +60,7 @@ class FakeChain final : public coordinator::ChainPort {
     /// Sets the contract's answer about a unit from the next block on.
     void play(const registry::DisputedUnit& unit);
     bool down = false;
+    bool log_down = false;     ///< the log of published commitments alone
     bool takes_rounds = true;  ///< else their records stay on their way
     std::map<std::uint64_t, coordinator::EpochPost> epochs;
     std::optional<Digest> beacon;           ///< of every block; absent: each has its own

@@ -114,6 +114,8 @@ class CommitmentLog {
 
     [[nodiscard]] Result<std::optional<CommitmentEvent>> parse_event(const chain::Log& log) const;
     [[nodiscard]] static std::vector<Digest> topics();
+    /// Of CommitmentPosted.
+    [[nodiscard]] static Digest published_topic();
 
   private:
     Address address_;

@@ -55,6 +55,7 @@ struct CommitmentNews {
         std::uint64_t block = 0;
     };
     std::uint64_t seen_block = 0;  ///< everything up to it is in
+    bool is_all = true;            ///< there is no newer block to read
     std::vector<Item> published;   ///< in the order of the chain
 };
 

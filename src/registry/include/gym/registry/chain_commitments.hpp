@@ -17,6 +17,9 @@ struct ChainCommitment {
     Digest unit;
     protocol::SignedCommitment commitment;
     std::uint64_t block = 0;  ///< in which it was published
+    /// Where it is, unless its unit is there itself.
+    std::optional<std::uint64_t> epoch{};
+    std::uint32_t leaf_index = 0;
     friend bool operator==(const ChainCommitment&, const ChainCommitment&) = default;
 };
 
@@ -30,11 +33,12 @@ Result<bool> note_chain_commitment(db::Transaction& tx, const ChainCommitment& p
 /// Of a unit; absent: none of it was published.
 Result<std::optional<ChainCommitment>> find_chain_commitment(db::Transaction& tx,
                                                              const Digest& unit);
-/// Those of a round's units, and of the round before, that are in no epoch, whose units are in none
-/// either; in the order of rounds and slots. @pre the units that are committed to are in theirs.
+/// Leaves of those of a round's units that have ended and are in no epoch, in the order of slots:
+/// units that can still be committed to come into one by that.
+/// @param late_before and of those of the round before, which took late ones.
 Result<std::vector<Digest>> chain_commitments_without_epoch(db::Transaction& tx,
                                                             const Digest& job_id,
-                                                            std::uint64_t round);
+                                                            std::uint64_t round, bool late_before);
 /// Puts them behind the units of an epoch. @param leaves of chain_commitments_without_epoch().
 /// @param first number of the first one in the epoch's tree.
 Status set_chain_epoch(db::Transaction& tx, std::uint64_t epoch, std::uint32_t first,
