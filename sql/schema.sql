@@ -2852,6 +2852,7 @@ CREATE TABLE registry.disputed_unit (
     is_faulty boolean NOT NULL,
     handled_at_ms bigint,
     opened_block bigint,
+    asks_data boolean DEFAULT false NOT NULL,
     CONSTRAINT disputed_unit_check CHECK (((handled_at_ms IS NULL) OR is_faulty)),
     CONSTRAINT disputed_unit_open_games_check CHECK ((open_games >= 0)),
     CONSTRAINT disputed_unit_opened_block_check CHECK ((opened_block >= 0))
