@@ -141,10 +141,13 @@ TEST_F(ChainCommitmentsTest, ALateOneThatIsReadBeforeTheSealIsInOneEpoch) {
     world_.settle();
     EXPECT_TRUE(unit(late).status.late);
     EXPECT_EQ(leaves_on_chain(1).size(), 1U);
-    const auto next = world_.work(a_);
-    ASSERT_TRUE(world_.commit(a_, next).ok());
+    for (const FakeNode* worker : {&a_, &b_}) {
+        const auto next = world_.work(*worker);
+        ASSERT_TRUE(world_.commit(*worker, next).ok());
+    }
     world_.settle();
-    EXPECT_EQ(leaves_on_chain(2).size(), 2U);
+    EXPECT_EQ(leaves_on_chain(2).size(), 3U);
+    EXPECT_EQ(unit(late).epoch, round(2).epoch);
 }
 
 /// What was published and is not read yet is owed all the same.
