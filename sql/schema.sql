@@ -2689,6 +2689,27 @@ CREATE TABLE migration.applied (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+-- Name: chain_commitment; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.chain_commitment (
+    leaf registry.digest NOT NULL,
+    unit_id registry.digest NOT NULL,
+    commitment bytea NOT NULL,
+    block registry.counter NOT NULL,
+    epoch bigint,
+    leaf_index integer,
+    CONSTRAINT chain_commitment_check CHECK (((epoch IS NULL) = (leaf_index IS NULL))),
+    CONSTRAINT chain_commitment_commitment_check CHECK ((octet_length(commitment) = 226)),
+    CONSTRAINT chain_commitment_leaf_index_check CHECK ((leaf_index >= 0))
+);
+
+-- Name: chain_commitment_watch; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.chain_commitment_watch (
+    contract registry.address NOT NULL,
+    seen_block registry.counter NOT NULL
+);
+
 -- Name: challenge; Type: TABLE; Schema: registry; Owner: -
 
 CREATE TABLE registry.challenge (
@@ -2799,7 +2820,7 @@ CREATE TABLE registry.delta_place (
     CONSTRAINT delta_place_attempts_check CHECK ((attempts >= 0)),
     CONSTRAINT delta_place_copies_failed_check CHECK ((copies_failed >= 0)),
     CONSTRAINT delta_place_copy_to_check CHECK ((octet_length(copy_to) <= 512)),
-    CONSTRAINT delta_place_mirrors_check CHECK (((octet_length(mirrors) >= 1) AND (octet_length(mirrors) <= 4096))),
+    CONSTRAINT delta_place_mirrors_check CHECK ((octet_length(mirrors) <= 4096)),
     CONSTRAINT delta_place_state_check CHECK ((state = ANY (ARRAY['named'::text, 'wanted'::text, 'held'::text])))
 );
 
@@ -2831,10 +2852,31 @@ CREATE TABLE registry.disputed_unit (
     is_faulty boolean NOT NULL,
     handled_at_ms bigint,
     opened_block bigint,
+    asks_data boolean DEFAULT false NOT NULL,
     CONSTRAINT disputed_unit_check CHECK (((handled_at_ms IS NULL) OR is_faulty)),
     CONSTRAINT disputed_unit_open_games_check CHECK ((open_games >= 0)),
     CONSTRAINT disputed_unit_opened_block_check CHECK ((opened_block >= 0))
 );
+
+-- Name: epoch_leaf; Type: VIEW; Schema: registry; Owner: -
+
+CREATE VIEW registry.epoch_leaf AS
+ SELECT u.epoch,
+    u.leaf_index,
+    u.id AS unit_id,
+    c.leaf,
+    c.commitment
+   FROM (registry.unit u
+     JOIN registry.unit_commitment c ON (((c.unit_id)::bytea = (u.id)::bytea)))
+  WHERE (u.epoch IS NOT NULL)
+UNION ALL
+ SELECT k.epoch,
+    k.leaf_index,
+    k.unit_id,
+    k.leaf,
+    k.commitment
+   FROM registry.chain_commitment k
+  WHERE (k.epoch IS NOT NULL);
 
 -- Name: equivocation; Type: TABLE; Schema: registry; Owner: -
 
@@ -3366,6 +3408,26 @@ ALTER TABLE ONLY ledger.transfer
 
 ALTER TABLE ONLY migration.applied
     ADD CONSTRAINT applied_pkey PRIMARY KEY (number);
+
+-- Name: chain_commitment chain_commitment_epoch_leaf_index_key; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.chain_commitment
+    ADD CONSTRAINT chain_commitment_epoch_leaf_index_key UNIQUE (epoch, leaf_index);
+
+-- Name: chain_commitment chain_commitment_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.chain_commitment
+    ADD CONSTRAINT chain_commitment_pkey PRIMARY KEY (leaf);
+
+-- Name: chain_commitment chain_commitment_unit_id_key; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.chain_commitment
+    ADD CONSTRAINT chain_commitment_unit_id_key UNIQUE (unit_id);
+
+-- Name: chain_commitment_watch chain_commitment_watch_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.chain_commitment_watch
+    ADD CONSTRAINT chain_commitment_watch_pkey PRIMARY KEY (contract);
 
 -- Name: challenge_pass challenge_pass_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
@@ -4214,6 +4276,11 @@ ALTER TABLE ONLY chain.block
 
 ALTER TABLE ONLY chain.log
     ADD CONSTRAINT log_service_follower_chain_id_block_hash_fkey FOREIGN KEY (service, follower, chain_id, block_hash) REFERENCES chain.block(service, follower, chain_id, hash);
+
+-- Name: chain_commitment chain_commitment_unit_id_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.chain_commitment
+    ADD CONSTRAINT chain_commitment_unit_id_fkey FOREIGN KEY (unit_id) REFERENCES registry.unit(id);
 
 -- Name: challenge challenge_node_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
 
@@ -5257,6 +5324,26 @@ GRANT SELECT,INSERT ON TABLE chain.attempt TO gym_coordinator;
 GRANT SELECT,INSERT ON TABLE chain.attempt TO gym_rewards;
 GRANT SELECT ON TABLE chain.attempt TO gym_api;
 
+-- Name: TABLE chain_commitment; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT ON TABLE registry.chain_commitment TO gym_coordinator;
+
+-- Name: COLUMN chain_commitment.epoch; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(epoch) ON TABLE registry.chain_commitment TO gym_coordinator;
+
+-- Name: COLUMN chain_commitment.leaf_index; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(leaf_index) ON TABLE registry.chain_commitment TO gym_coordinator;
+
+-- Name: TABLE chain_commitment_watch; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT ON TABLE registry.chain_commitment_watch TO gym_coordinator;
+
+-- Name: COLUMN chain_commitment_watch.seen_block; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(seen_block) ON TABLE registry.chain_commitment_watch TO gym_coordinator;
+
 -- Name: TABLE challenge; Type: ACL; Schema: registry; Owner: -
 
 GRANT SELECT,INSERT,DELETE ON TABLE registry.challenge TO gym_coordinator;
@@ -5335,6 +5422,12 @@ GRANT SELECT ON TABLE registry.dispute_window TO gym_api;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE registry.disputed_unit TO gym_coordinator;
 GRANT SELECT ON TABLE registry.disputed_unit TO gym_rewards;
 GRANT SELECT ON TABLE registry.disputed_unit TO gym_api;
+
+-- Name: TABLE epoch_leaf; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT ON TABLE registry.epoch_leaf TO gym_coordinator;
+GRANT SELECT ON TABLE registry.epoch_leaf TO gym_api;
+GRANT SELECT ON TABLE registry.epoch_leaf TO gym_rewards;
 
 -- Name: TABLE equivocation; Type: ACL; Schema: registry; Owner: -
 

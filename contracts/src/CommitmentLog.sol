@@ -16,8 +16,6 @@ contract CommitmentLog is ICommitmentLog, DelayedRoles {
 
     /// @notice May postRound(), postAggregate() and postEpoch(), and signs aggregates.
     bytes32 public constant COORDINATOR_ROLE = keccak256("COORDINATOR_ROLE");
-    /// @notice Most bytes in postCommitment().
-    uint256 public constant COMMITMENT_BYTES_MAX = 1024;
 
     struct Round {
         bytes32 recordHash;
@@ -27,16 +25,20 @@ contract CommitmentLog is ICommitmentLog, DelayedRoles {
         bytes32 aggregate;
     }
 
+    /// Two words: 131,072 commitments at most, and seconds until 2106.
     struct Epoch {
         bytes32 root;
-        uint32 count;
-        uint64 blockNumber;
-        uint64 timestamp;
+        uint24 count;
+        uint40 blockNumber;
+        uint32 timestamp;
+        address poster;
     }
 
     IDrandBeacon private immutable _BEACON;
     mapping(bytes32 jobId => mapping(uint64 round => Round)) private _rounds;
     mapping(uint64 epoch => Epoch) private _epochs;
+    /// The block in which a commitment was published.
+    mapping(bytes32 leaf => uint256) private _published;
 
     /// @notice Creates an empty log.
     /// @param timelock_ Holder of DEFAULT_ADMIN_ROLE: grants roles.
@@ -96,18 +98,27 @@ contract CommitmentLog is ICommitmentLog, DelayedRoles {
         Round storage target = _rounds[jobId][round];
         if (target.recordHash == 0) revert RoundUnknown(jobId, round);
         if (target.epoch != 0) revert RoundClosed(jobId, round, target.epoch);
+        if (count > type(uint24).max) revert TooManyCommitments(count);
         target.epoch = epoch;
-        _epochs[epoch] =
-            Epoch(commitmentsRoot, count, uint64(block.number), uint64(block.timestamp));
+        // Checked above.
+        // forge-lint: disable-next-line(unsafe-typecast)
+        uint24 count_ = uint24(count);
+        _epochs[epoch] = Epoch(
+            commitmentsRoot, count_, uint40(block.number), uint32(block.timestamp), msg.sender
+        );
         emit EpochPosted(epoch, jobId, round, commitmentsRoot, count);
     }
 
     /// @inheritdoc ICommitmentLog
     function postCommitment(bytes32 jobId, uint64 round, bytes calldata commitment) external {
-        if (commitment.length == 0 || commitment.length > COMMITMENT_BYTES_MAX) {
-            revert BadCommitmentLength(commitment.length);
-        }
-        if (_rounds[jobId][round].recordHash == 0) revert RoundUnknown(jobId, round);
+        Round storage target = _rounds[jobId][round];
+        if (target.recordHash == 0) revert RoundUnknown(jobId, round);
+        bytes32 named = Commitments.read(commitment).roundRecord;
+        if (named != target.recordHash) revert NotOfTheRound(named);
+        bytes32 leaf = Commitments.leaf(commitment);
+        // The first post counts.
+        if (_published[leaf] != 0) return;
+        _published[leaf] = block.number;
         emit CommitmentPosted(jobId, round, msg.sender, commitment);
     }
 
@@ -139,6 +150,16 @@ contract CommitmentLog is ICommitmentLog, DelayedRoles {
     {
         Epoch storage target = _epochs[epoch];
         return (target.root, target.count, target.blockNumber);
+    }
+
+    /// @inheritdoc ICommitmentLog
+    function posterOf(uint64 epoch) external view returns (address) {
+        return _epochs[epoch].poster;
+    }
+
+    /// @inheritdoc ICommitmentLog
+    function publishedAt(bytes32 leaf) external view returns (uint256 blockNumber) {
+        return _published[leaf];
     }
 
     /// @inheritdoc ICommitmentLog

@@ -75,6 +75,18 @@ contract DisputeGame is OuterMoves {
         _openBy(_OPENING, salt);
     }
 
+    /// @inheritdoc IDisputeGame
+    function openWithheld(
+        bytes calldata,
+        bytes calldata,
+        SlotProof calldata,
+        uint32,
+        bytes32[] calldata,
+        bytes32 salt
+    ) external payable {
+        _openBy(_OPENING, salt);
+    }
+
     /// @inheritdoc IDisputeMoves
     function declareStates(
         bytes32 game,

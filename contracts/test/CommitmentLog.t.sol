@@ -215,25 +215,46 @@ contract CommitmentLogTest is TestBase {
         _postEpoch(1, 2, bytes32(uint256(1)));
     }
 
-    function test_anyoneMayPublishABoundedCommitment(address sender, uint256 length) public {
-        length = bound(length, 1, 1024);
-        _post(Heads.first(JOB), "");
-        bytes memory commitment = new bytes(length);
-        commitment[length - 1] = 0x42;
+    /// Once: the first block counts. Nothing of it is checked but the round that it names.
+    function test_anyoneMayPublishACommitment(address sender) public {
+        (, Made memory made) = _firstRound();
+        (made.kind, made.slot) = (1, 3);
+        bytes memory commitment = Heads.sign(address(_log), made, KEY + 1);
+        bytes32 leaf = sha256(abi.encodePacked("gym.commitment.v1", commitment));
+        assertEq(_log.publishedAt(leaf), 0, "before");
+        vm.roll(40);
         vm.expectEmit(address(_log));
         emit ICommitmentLog.CommitmentPosted(JOB, 1, sender, commitment);
         vm.prank(sender);
         _log.postCommitment(JOB, 1, commitment);
+        vm.roll(50);
+        _log.postCommitment(JOB, 1, commitment);
+        assertEq(_log.publishedAt(leaf), 40, "block");
     }
 
-    function test_commitmentsOutOfBoundsAreRejected() public {
-        _post(Heads.first(JOB), "");
-        vm.expectRevert(abi.encodeWithSelector(ICommitmentLog.BadCommitmentLength.selector, 0));
-        _log.postCommitment(JOB, 1, "");
-        vm.expectRevert(abi.encodeWithSelector(ICommitmentLog.BadCommitmentLength.selector, 1025));
-        _log.postCommitment(JOB, 1, new bytes(1025));
+    function test_commitmentsToOtherRoundsAreRejected() public {
+        (, Made memory made) = _firstRound();
+        made.roundRecord = keccak256("another round");
+        bytes memory commitment = Heads.sign(address(_log), made, KEY);
+        vm.expectRevert(
+            abi.encodeWithSelector(ICommitmentLog.NotOfTheRound.selector, made.roundRecord)
+        );
+        _log.postCommitment(JOB, 1, commitment);
+        vm.expectRevert(abi.encodeWithSelector(IDisputeErrors.Malformed.selector, 225));
+        _log.postCommitment(JOB, 1, new bytes(225));
         vm.expectRevert(_error(ICommitmentLog.RoundUnknown.selector, JOB, 5));
-        _log.postCommitment(JOB, 5, new bytes(1));
+        _log.postCommitment(JOB, 5, commitment);
+    }
+
+    function test_anEpochNamesItsPoster() public {
+        _post(Heads.first(JOB), "");
+        _postEpoch(9, 1, bytes32(uint256(5)));
+        assertEq(_log.posterOf(9), vm.addr(KEY), "poster");
+        assertEq(_log.posterOf(8), address(0), "of no epoch");
+        _post(Heads.first(keccak256("another job")), "");
+        vm.expectRevert(abi.encodeWithSelector(ICommitmentLog.TooManyCommitments.selector, 1 << 24));
+        vm.prank(vm.addr(KEY));
+        _log.postEpoch(10, keccak256("another job"), 1, bytes32(uint256(1)), 1 << 24);
     }
 
     function test_onlyTheCoordinatorPosts(address stranger) public {

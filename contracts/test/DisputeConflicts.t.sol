@@ -4,6 +4,7 @@ pragma solidity ^0.8.35;
 import {IDisputeErrors} from "../src/dispute/DisputeTypes.sol";
 import {MerkleSha256} from "../src/dispute/MerkleSha256.sol";
 import {OpeningRules} from "../src/dispute/OpeningRules.sol";
+import {WithheldRules} from "../src/dispute/WithheldRules.sol";
 import {ICommitmentLog} from "../src/interfaces/ICommitmentLog.sol";
 import {IDisputeGame} from "../src/interfaces/IDisputeGame.sol";
 import {Posted} from "./support/DisputeFixture.sol";
@@ -40,7 +41,7 @@ contract DisputeConflictsTest is OuterPlayer {
         _log.postRound(JOB, ROUND, _hashOf(_record));
         _sign(_aggregateOf(_rightOuter()));
         _announced();
-        _refusedOpening(abi.encodeWithSelector(OpeningRules.NotPosted.selector));
+        _refusedOpening(abi.encodeWithSelector(WithheldRules.NotPosted.selector));
         _log.postEpoch(_epoch, JOB, ROUND, DisputeTrees.root(_leaves), uint32(_leaves.length));
         this.openNow();
     }
@@ -277,7 +278,7 @@ contract DisputeConflictsTest is OuterPlayer {
         bytes32 hash = _hashOf(_record);
         bytes memory notNext = abi.encodeWithSelector(OpeningRules.NotTheNextRecord.selector);
         _other = _nextRecord(JOB, ROUND + 1, hash, wrong);
-        _refused(abi.encodeWithSelector(OpeningRules.NotPosted.selector));
+        _refused(abi.encodeWithSelector(WithheldRules.NotPosted.selector));
         // Another job's, and another round's.
         _other = _nextRecord(keccak256("another job"), ROUND + 1, hash, wrong);
         _postNext(keccak256("another job"), ROUND + 1);
@@ -314,10 +315,10 @@ contract DisputeConflictsTest is OuterPlayer {
         _announced();
         bytes memory record = _record;
         _record[100] ^= 0x01;
-        _refused(abi.encodeWithSelector(OpeningRules.NotPosted.selector));
+        _refused(abi.encodeWithSelector(WithheldRules.NotPosted.selector));
         _record = _nextRecord(JOB, ROUND + 1, _hashOf(record), _rightOuter());
         _log.postRound(JOB, ROUND + 1, _hashOf(_record));
-        _refused(abi.encodeWithSelector(OpeningRules.NotPosted.selector));
+        _refused(abi.encodeWithSelector(WithheldRules.NotPosted.selector));
         _record = new bytes(463);
         _refused(abi.encodeWithSelector(IDisputeErrors.Malformed.selector, 463));
         _record = record;

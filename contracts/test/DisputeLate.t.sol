@@ -4,6 +4,7 @@ pragma solidity ^0.8.35;
 import {IDisputeErrors} from "../src/dispute/DisputeTypes.sol";
 import {MerkleSha256} from "../src/dispute/MerkleSha256.sol";
 import {OpeningRules} from "../src/dispute/OpeningRules.sol";
+import {WithheldRules} from "../src/dispute/WithheldRules.sol";
 import {IDisputeGame} from "../src/interfaces/IDisputeGame.sol";
 import {Posted} from "./support/DisputeFixture.sol";
 import {DisputePlayer, Play} from "./support/DisputePlayer.sol";
@@ -76,7 +77,7 @@ contract DisputeLateTest is DisputePlayer {
         _post(_right());
         _announce(CHALLENGER, SALT);
         _wait(0, ANNOUNCE_BLOCKS);
-        vm.expectRevert(OpeningRules.TakesNoLate.selector);
+        vm.expectRevert(WithheldRules.TakesNoLate.selector);
         this.openAs(CHALLENGER);
     }
 
@@ -98,10 +99,10 @@ contract DisputeLateTest is DisputePlayer {
         _late = true;
         _announce(CHALLENGER, SALT);
         _wait(0, ANNOUNCE_BLOCKS);
-        vm.expectRevert(OpeningRules.NotPosted.selector);
+        vm.expectRevert(WithheldRules.NotPosted.selector);
         this.openAs(CHALLENGER);
         _log.postRound(JOB, _runner.ROUND() + 1, keccak256("next"));
-        vm.expectRevert(OpeningRules.NotPosted.selector);
+        vm.expectRevert(WithheldRules.NotPosted.selector);
         this.openAs(CHALLENGER);
     }
 
@@ -115,7 +116,9 @@ contract DisputeLateTest is DisputePlayer {
             _post(p);
             _announce(CHALLENGER, SALT);
             _wait(0, ANNOUNCE_BLOCKS);
-            vm.expectRevert(abi.encodeWithSelector(OpeningRules.NotAWorkersUnit.selector, slots[i]));
+            vm.expectRevert(
+                abi.encodeWithSelector(WithheldRules.NotAWorkersUnit.selector, slots[i])
+            );
             this.openAs(CHALLENGER);
             more.revertToState(state);
         }

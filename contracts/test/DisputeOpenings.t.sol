@@ -8,6 +8,7 @@ import {Stake} from "../src/Stake.sol";
 import {IDisputeErrors, SlotProof} from "../src/dispute/DisputeTypes.sol";
 import {MerkleSha256} from "../src/dispute/MerkleSha256.sol";
 import {OpeningRules} from "../src/dispute/OpeningRules.sol";
+import {WithheldRules} from "../src/dispute/WithheldRules.sol";
 import {IDisputeGame} from "../src/interfaces/IDisputeGame.sol";
 import {IStake} from "../src/interfaces/IStake.sol";
 import {Posted} from "./support/DisputeFixture.sol";
@@ -72,7 +73,7 @@ contract DisputeOpeningsTest is DisputePlayer {
         this.openAs(CHALLENGER);
         _path.pop();
         _record[100] ^= 0x01;
-        vm.expectRevert(OpeningRules.NotPosted.selector);
+        vm.expectRevert(WithheldRules.NotPosted.selector);
         this.openAs(CHALLENGER);
         _record[100] ^= 0x01;
         _commitment.push(0x00);
@@ -166,7 +167,9 @@ contract DisputeOpeningsTest is DisputePlayer {
             _post(p);
             _announce(CHALLENGER, SALT);
             _wait(0, ANNOUNCE_BLOCKS);
-            vm.expectRevert(abi.encodeWithSelector(OpeningRules.NotAWorkersUnit.selector, slots[i]));
+            vm.expectRevert(
+                abi.encodeWithSelector(WithheldRules.NotAWorkersUnit.selector, slots[i])
+            );
             this.openAs(CHALLENGER);
             more.revertToState(state);
         }

@@ -2,6 +2,7 @@
 pragma solidity ^0.8.35;
 
 import {OpeningRules} from "../src/dispute/OpeningRules.sol";
+import {WithheldRules} from "../src/dispute/WithheldRules.sol";
 import {Frames, IDisputeErrors, SlotProof, Stage} from "../src/dispute/DisputeTypes.sol";
 import {IDisputeMoves} from "../src/dispute/IDisputeMoves.sol";
 import {MerkleSha256} from "../src/dispute/MerkleSha256.sol";
@@ -129,7 +130,7 @@ contract DisputeOuterWithdrawnTest is OuterPlayer {
         _refusedShow(p, s, abi.encodePacked(mismatch));
         s = _shown();
         s.commitment = _posted[5];
-        _refusedShow(p, s, abi.encodeWithSelector(OpeningRules.NotPosted.selector));
+        _refusedShow(p, s, abi.encodeWithSelector(WithheldRules.NotPosted.selector));
         s = _shown();
         s.own = _recordBefore;
         _refusedShow(p, s, abi.encodeWithSelector(IDisputeErrors.WrongFrame.selector));
@@ -138,7 +139,7 @@ contract DisputeOuterWithdrawnTest is OuterPlayer {
         _refusedShow(p, s, abi.encodeWithSelector(OpeningRules.NotTheNextRecord.selector));
         s = _shown();
         s.listing[463] ^= 0x01;
-        _refusedShow(p, s, abi.encodeWithSelector(OpeningRules.NotPosted.selector));
+        _refusedShow(p, s, abi.encodeWithSelector(WithheldRules.NotPosted.selector));
         s = _shown();
         s.listing = bytes.concat(s.listing, hex"00");
         _refusedShow(p, s, abi.encodeWithSelector(IDisputeErrors.Malformed.selector, 1187));
@@ -175,7 +176,7 @@ contract DisputeOuterWithdrawnTest is OuterPlayer {
         Shown memory s = _shown();
         Posted memory unit = _faultyPosted();
         s.commitment = _signedBy(unit, _hashOf(_record), _workerKey(9));
-        _refusedShow(p, s, abi.encodeWithSelector(OpeningRules.NotPosted.selector));
+        _refusedShow(p, s, abi.encodeWithSelector(WithheldRules.NotPosted.selector));
     }
 
     // --- what is declared ---

@@ -120,6 +120,9 @@ contract VerifierReportsTest is ReportFixture {
         vm.prank(CHALLENGER);
         vm.expectRevert(ReportRules.NotAboutReports.selector);
         _reports.openConflict{value: 1 ether}(first, _record, second, SALT);
+        vm.prank(CHALLENGER);
+        vm.expectRevert(ReportRules.NotAboutReports.selector);
+        _reports.openWithheld{value: 1 ether}(first, _record, _slot, 0, _path, SALT);
         assertEq(_staked(_verifier), STAKE, "nothing is lost");
     }
 

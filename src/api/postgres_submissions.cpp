@@ -5,6 +5,7 @@
 
 #include "gym/api/uploads.hpp"
 #include "gym/blob/read_once.hpp"
+#include "gym/blob/view_reader.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/common/duration_text.hpp"
 #include "gym/common/memory.hpp"
@@ -393,20 +394,6 @@ registry::Dataset record_of(const DatasetOffer& offer, std::string licence,
     return out;
 }
 
-/// A token file in memory.
-class FileInMemory final : public blob::BlobReader {
-  public:
-    explicit FileInMemory(ByteView file) : file_(file) {}
-    [[nodiscard]] std::uint64_t size() const noexcept override { return file_.size(); }
-    Status read(std::uint64_t offset, std::span<std::uint8_t> out) const override {
-        std::ranges::copy(file_.subspan(offset, out.size()), out.begin());
-        return {};
-    }
-
-  private:
-    ByteView file_;
-};
-
 /// What registration needs of a token file, read once in bounded memory.
 struct ReadFile {
     blob::DatasetSummary summary;
@@ -513,7 +500,7 @@ Result<AddedDataset> PostgresBackend::add_dataset(const DatasetOffer& offer) {
             GYM_TRY([[maybe_unused]] const Digest root, blobs_.put(offer.file));
             return {};
         };
-        return register_file(offer, blob::blob_root(offer.file), FileInMemory(offer.file), put);
+        return register_file(offer, blob::blob_root(offer.file), blob::ViewReader(offer.file), put);
     }
     const auto turn = reading_->take(offer.owner, clock_.now_ms());
     if (!turn)

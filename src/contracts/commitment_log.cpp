@@ -56,7 +56,7 @@ ContractCall CommitmentLog::post_commitment(const Digest& job_id, std::uint64_t 
     return make_call(
         address_, "postCommitment(bytes32,uint64,bytes)",
         {job_id, round, Bytes(commitment.begin(), commitment.end())},
-        "post a commitment for round " + std::to_string(round) + " of job " + job_id.hex());
+        "publish a commitment to round " + std::to_string(round) + " of job " + job_id.hex());
 }
 
 Result<CommitmentLog::Round> CommitmentLog::round_of(chain::ChainClient& client,
@@ -90,6 +90,24 @@ Result<CommitmentLog::Epoch> CommitmentLog::epoch_of(chain::ChainClient& client,
     return out;
 }
 
+Result<Address> CommitmentLog::poster_of(chain::ChainClient& client, std::uint64_t epoch,
+                                         const chain::BlockId& at) const {
+    GYM_TRY(const auto values,
+            call_view(client, address_, at, "posterOf(uint64)", {epoch}, "_(address)"));
+    Address out;
+    GYM_CHECK(read_all(values, out));
+    return out;
+}
+
+Result<std::uint64_t> CommitmentLog::published_at(chain::ChainClient& client, const Digest& leaf,
+                                                  const chain::BlockId& at) const {
+    GYM_TRY(const auto values,
+            call_view(client, address_, at, "publishedAt(bytes32)", {leaf}, "_(uint256)"));
+    std::uint64_t out = 0;
+    GYM_CHECK(read_all(values, out));
+    return out;
+}
+
 Result<Address> CommitmentLog::beacon(chain::ChainClient& client) const {
     auto source = view_address(client, address_, "beacon()");
     if (source.ok() || source.error().code != ErrorCode::kConflict) return source;
@@ -116,6 +134,10 @@ Result<bool> CommitmentLog::is_coordinator(chain::ChainClient& client, const Add
     bool out = false;
     GYM_CHECK(read_all(values, out));
     return out;
+}
+
+Digest CommitmentLog::published_topic() {
+    return topics().back();
 }
 
 std::vector<Digest> CommitmentLog::topics() {

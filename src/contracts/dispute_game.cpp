@@ -185,6 +185,15 @@ Result<DisputeGame::Opening> DisputeGame::opening(chain::ChainClient& client) co
     return out;
 }
 
+Result<std::uint64_t> DisputeGame::notice_blocks(chain::ChainClient& client) const {
+    GYM_TRY(const Contracts where, contracts(client));
+    GYM_TRY(const auto values, call_view(client, where.opening, chain::BlockTag::kLatest,
+                                         "noticeBlocks()", {}, "_(uint256)"));
+    std::uint64_t out = 0;
+    GYM_CHECK(read_all(values, out));
+    return out;
+}
+
 std::vector<Digest> DisputeGame::topics() {
     return topics_of(events());
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -49,6 +50,8 @@ struct Context {
     std::shared_ptr<ReexecutionBoard> rulings = std::make_shared<ReexecutionBoard>();
     std::shared_ptr<ReexecutionBoard> prefixes = std::make_shared<ReexecutionBoard>();
     std::shared_ptr<ReexecutionBoard> report_checks = std::make_shared<ReexecutionBoard>();
+    /// Whether this tick has read the chain for published commitments as far as it goes.
+    std::shared_ptr<std::atomic<bool>> log_read = std::make_shared<std::atomic<bool>>(false);
     std::shared_ptr<StakedVerifiers> staked_verifiers = std::make_shared<StakedVerifiers>();
 
     [[nodiscard]] UnixMs now() const { return deps.clock.now_ms(); }

@@ -11,6 +11,7 @@
 #include "calls/worker_calls.hpp"
 #include "context.hpp"
 #include "drivers/claims.hpp"
+#include "drivers/commitments.hpp"
 #include "drivers/game_state.hpp"
 #include "drivers/games.hpp"
 #include "drivers/job.hpp"
@@ -135,6 +136,8 @@ Result<TickSummary> Coordinator::tick() {
     // waits for the chain becomes final.
     if (const Status games = follow_games(context, summary); !games.ok())
         summary.errors.push_back("games: " + games.error().message);
+    if (const Status taken = take_chain_commitments(context, summary); !taken.ok())
+        summary.errors.push_back("published commitments: " + taken.error().message);
     if (const Status left = impl_->leave_claims(summary); !left.ok())
         summary.errors.push_back("claims: " + left.error().message);
     if (const Status looked = look_at_verifiers(context); !looked.ok())

@@ -48,6 +48,10 @@ auto members(Is<OuterFrame> auto& f) {
     return std::tie(f.facts, f.program, f.deltas_root, f.deltas, f.held, f.slots, f.state_root,
                     f.tree);
 }
+auto members(Is<DataRequest> auto& r) {
+    return std::tie(r.what, r.root, r.tensor, r.chunk, r.leaves, r.next_root, r.next_leaves, r.leaf,
+                    r.round_record, r.slot, r.worker);
+}
 auto members(Is<Pick> auto& p) {
     return std::tie(p.index, p.node, p.path, p.twin, p.twin_path);
 }
@@ -180,6 +184,9 @@ auto members(Is<move::ProvePart> auto& m) {
 auto members(Is<move::ProveUpdate> auto& m) {
     return std::tie(m.op, m.outer, m.facts, m.header, m.record, m.element, m.posted, m.operands);
 }
+auto members(Is<move::ShowWithheld> auto& m) {
+    return std::tie(m.request, m.head, m.content, m.path, m.above);
+}
 
 /// Moves whose one argument beside game and cursor is a struct.
 template <class M>
@@ -220,13 +227,15 @@ struct Type<Stage> {
     static chain::AbiValue value(Stage stage) { return static_cast<std::uint64_t>(stage); }
     static Status read(const chain::AbiValue& from, Stage& to);
 };
-template <>
-struct Type<OuterTree> {
+/// Any number: openings and rules refuse those that stand for nothing.
+template <class T>
+requires Is<T, OuterTree> || Is<T, Wanted>
+struct Type<T> {
     static std::string text() { return "uint8"; }
-    static chain::AbiValue value(OuterTree tree) { return static_cast<std::uint64_t>(tree); }
-    static Status read(const chain::AbiValue& from, OuterTree& to) {
+    static chain::AbiValue value(T number) { return static_cast<std::uint64_t>(number); }
+    static Status read(const chain::AbiValue& from, T& to) {
         GYM_TRY(const std::uint64_t number, from.u64());
-        to = static_cast<OuterTree>(number);  // the rules refuse other numbers
+        to = static_cast<T>(number);
         return {};
     }
 };
@@ -236,6 +245,15 @@ struct Type<Digest> {
     static chain::AbiValue value(const Digest& digest) { return digest; }
     static Status read(const chain::AbiValue& from, Digest& to) {
         GYM_TRY(to, from.digest());
+        return {};
+    }
+};
+template <>
+struct Type<Address> {
+    static std::string text() { return "address"; }
+    static chain::AbiValue value(const Address& address) { return address; }
+    static Status read(const chain::AbiValue& from, Address& to) {
+        GYM_TRY(to, from.address());
         return {};
     }
 };

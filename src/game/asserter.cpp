@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <string>
 
+#include "gym/blob/view_reader.hpp"
 #include "gym/commit/codec.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/engine/record.hpp"
 #include "gym/game/outer_tensors.hpp"
 #include "gym/game/rules.hpp"
+#include "gym/game/withheld_answers.hpp"
 #include "outer_plan.hpp"
 #include "posted_tree.hpp"
 
@@ -62,6 +64,7 @@ class Answer {
         : own_(own), transcript_(transcript), at_(transcript.at()) {}
 
     Result<Move> plan() {
+        if (transcript_.is_request()) return show();
         switch (at_.stage) {
             case Stage::kUnit:
                 return declare();
@@ -100,6 +103,14 @@ class Answer {
 
     [[nodiscard]] NodePlace here() const { return {at_.height, at_.index}; }
     [[nodiscard]] std::uint32_t step_number() const { return transcript_.step()->step; }
+
+    /// The unit's delta is all that its worker is asked for.
+    Result<Move> show() {
+        GYM_TRY(const dispute::TracedTensor* delta, own_.delta());
+        GYM_TRY(move::ShowWithheld shown,
+                show_delta(transcript_.request(), blob::ViewReader(delta->bytes())));
+        return Move(std::move(shown));
+    }
 
     Result<Move> declare() {
         GYM_TRY(const dispute::UnitStates* states, own_.states());

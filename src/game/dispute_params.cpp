@@ -35,6 +35,9 @@ Status check_bounds(const DisputeParams& p) {
         return wrong("at least one block to announce and one to open");
     if (p.window_blocks == 0 || p.window_blocks > kWindowBlocksMax)
         return wrong("the window is 1 to 100000000 blocks");
+    if (p.notice_blocks == 0 || p.notice_blocks > p.window_blocks)
+        return wrong("the notice of a published commitment is 1 block to a window (" +
+                     std::to_string(p.window_blocks) + "), not " + std::to_string(p.notice_blocks));
     if (p.block_time_s == 0 || p.block_time_s > kBlockTimeMaxS)
         return wrong("the block time is 1 s to 1 hour");
     if (p.burned_ppm < kPpm / 2 ||

@@ -1,8 +1,10 @@
 #include "gym/game/moves.hpp"
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <tuple>
+#include <type_traits>
 
 #include "abi_codec.hpp"
 #include "gym/crypto/keccak.hpp"
@@ -35,7 +37,7 @@ constexpr std::array<MoveInfo, std::variant_size_v<Move>> kMoves{{
     {"proveSigner", false, true},    {"pickRow", false, false},
     {"postRow", true, false},        {"proveRow", false, true},
     {"proveUpdate", false, true},    {"pickPart", false, false},
-    {"provePart", false, true},
+    {"provePart", false, true},      {"showWithheld", true, false},
 }};
 
 /// abi.encode's form of a member of fixed size.
@@ -50,11 +52,14 @@ Word word_of(std::unsigned_integral auto number) {
         word[word.size() - 1 - i] = static_cast<std::uint8_t>(std::uint64_t{number} >> (8 * i));
     return word;
 }
-Word word_of(Stage stage) {
-    return word_of(static_cast<std::uint8_t>(stage));
+Word word_of(const Address& address) {
+    Word word{};
+    std::ranges::copy(address.data, word.end() - Address::kSize);
+    return word;
 }
-Word word_of(OuterTree tree) {
-    return word_of(static_cast<std::uint8_t>(tree));
+template <class Number>
+requires std::is_enum_v<Number> Word word_of(Number number) {
+    return word_of(static_cast<std::underlying_type_t<Number>>(number));
 }
 Word word_of(const std::optional<dispute::Shape>& shape) {
     const auto number = abi::Type<std::optional<dispute::Shape>>::value(shape).amount();
@@ -62,15 +67,15 @@ Word word_of(const std::optional<dispute::Shape>& shape) {
     return number->to_be32();
 }
 
-/// keccak256(abi.encode(one)), without the codec: every look at a game hashes its cursor.
+/// keccak256(tag | abi.encode(one)), without the codec: every look at a game hashes its cursor.
 template <abi::Struct T>
-Digest hash_struct(const T& one) {
+Digest hash_struct(const T& one, std::string_view tag = {}) {
     const auto words = std::apply(
         [](const auto&... member) {
             return std::array<Word, sizeof...(member)>{word_of(member)...};
         },
         abi::members(one));
-    return crypto::keccak256(ByteView(words.front().data(), sizeof words));
+    return crypto::keccak256({as_bytes(tag), ByteView(words.front().data(), sizeof words)});
 }
 
 }  // namespace
@@ -84,8 +89,11 @@ Digest hash_of(const Facts& facts) {
 Digest hash_of(const OuterFacts& facts) {
     return hash_struct(facts);
 }
+Digest hash_of(const DataRequest& request) {
+    return hash_struct(request, "gym.data_request.v1");
+}
 Digest hash_of(const UnitFacts& facts) {
-    return std::visit([](const auto& one) { return hash_struct(one); }, facts);
+    return std::visit([](const auto& one) { return hash_of(one); }, facts);
 }
 Digest hash_of(const OuterFrame& frame) {
     return hash_struct(frame);

@@ -16,15 +16,9 @@ unsigned answer_levels(unsigned height, unsigned levels_max) {
 }
 
 Result<Ruling> decide(const Cursor& at, const Move& move, const crypto::Eip712Domain* commitments) {
-    const auto by_rules = [&]<class M>(const M& one) {
-        if constexpr (std::same_as<M, move::ProveSigner>)
-            return rules::decide(at, one, commitments);
-        else
-            return rules::decide(at, one);
-    };
     return std::visit(
         [&](const auto& one) -> Result<Ruling> {
-            auto decided = by_rules(one);
+            auto decided = rules::decide_any(at, one, commitments);
             if (!decided.ok()) return decided.error();
             if constexpr (requires { decided->next; })
                 return Ruling(std::move(decided->next));

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "gym/commit/merkle.hpp"
@@ -92,8 +93,13 @@ Result<Bytes> residuals_in(const Cursor& c, const OpFrame& op,
                            const dispute::ChunksOpening& residual);
 /// The head of a delta or an update: magic, codec, number of parameters.
 Bytes delta_head(const dispute::TraceHeader& header);
+/// SHA-256 of both.
+Digest tagged(std::string_view tag, ByteView bytes);
 /// A signed commitment whose kind may be any. @errors kMalformed: not 226 bytes of format 1.
 Result<protocol::SignedCommitment> read_commitment(ByteView bytes);
+/// @errors kUnauthenticated: no valid signature.
+Result<Address> signer_of(const crypto::Eip712Domain& domain,
+                          const protocol::SignedCommitment& commitment);
 /// The fault in a worker's commitment: kSignatureField, or a contradiction. @param slot what the
 /// record fixes for the commitment's; nullptr: it has none.
 std::optional<std::uint8_t> signer_fault(const crypto::Eip712Domain& domain,
@@ -146,5 +152,17 @@ Result<Finding> decide(const Cursor& c, const move::ProveUpdate& m);
 /// @param commitments as of game::decide().
 Result<Finding> decide(const Cursor& c, const move::ProveSigner& m,
                        const crypto::Eip712Domain* commitments);
+Result<Step> decide(const Cursor& c, const move::ShowWithheld& m,
+                    const crypto::Eip712Domain* commitments);
+
+/// Decides any move: some need the domain that commitments are signed for.
+template <class M>
+auto decide_any(const Cursor& c, const M& m, const crypto::Eip712Domain* commitments) {
+    // Qualified: any move converts to game::decide()'s.
+    if constexpr (requires { rules::decide(c, m, commitments); })
+        return rules::decide(c, m, commitments);
+    else
+        return rules::decide(c, m);
+}
 
 }  // namespace gym::game::rules

@@ -24,11 +24,6 @@ namespace {
 
 using dispute::TraceHeader;
 
-Digest tagged(std::string_view tag, ByteView bytes) {
-    commit::Hasher hasher;
-    return hasher.update(as_bytes(tag)).update(bytes).finish();
-}
-
 /// The record of the one step that an aggregate has.
 Result<engine::StepRecord> open_outer_record(ByteView bytes, const Digest& records_root) {
     GYM_TRY(const engine::StepRecord record, open_record(bytes, Digest{}, records_root));
@@ -125,6 +120,11 @@ Result<dispute::StateRecord> record_of_tensor(const TraceHeader& header, OuterTr
 
 }  // namespace
 
+Digest tagged(std::string_view tag, ByteView bytes) {
+    commit::Hasher hasher;
+    return hasher.update(as_bytes(tag)).update(bytes).finish();
+}
+
 program::DeltaGroups counted_by(const OuterFrame& frame, std::uint64_t deltas) {
     const program::DeltaGroups groups = program::groups_of(frame.held);
     if (deltas <= program::kDeltasMax && program::are_legal(groups, deltas)) return groups;
@@ -155,13 +155,11 @@ Result<protocol::SignedCommitment> read_commitment(ByteView bytes) {
     return out;
 }
 
-namespace {
 Result<Address> signer_of(const crypto::Eip712Domain& domain,
                           const protocol::SignedCommitment& commitment) {
     return crypto::recover_address(protocol::signing_digest(domain, commitment.commitment),
                                    commitment.signature);
 }
-}  // namespace
 
 std::optional<std::uint8_t> signer_fault(const crypto::Eip712Domain& domain,
                                          const protocol::SignedCommitment& commitment,

@@ -18,13 +18,19 @@ const OuterFacts& GameTranscript::outer_facts() const {
     return *facts;
 }
 
-Status GameTranscript::play(const Move& move) {
+const DataRequest& GameTranscript::request() const {
+    const auto* request = std::get_if<DataRequest>(&facts_);
+    GYM_ASSERT(request != nullptr, "the transcript of a game about withheld data");
+    return *request;
+}
+
+Status GameTranscript::play(const Move& move, const crypto::Eip712Domain* commitments) {
     if (is_proof(move))
         return fail(ErrorCode::kConflict, std::string(name_of(move)) + " ends a game");
     return std::visit(
         [&](const auto& one) -> Status {
-            if constexpr (requires { rules::decide(at_, one)->next; }) {
-                auto decided = rules::decide(at_, one);
+            if constexpr (requires { rules::decide_any(at_, one, commitments)->next; }) {
+                auto decided = rules::decide_any(at_, one, commitments);
                 if (!decided.ok()) return decided.error();
                 moves_.push_back({at_, move, decided->next});
                 at_ = decided->next;

@@ -63,9 +63,12 @@ class ClaimUnits final : public player::UnitSource {
             case player::Subject::kAggregate:
                 return run_aggregate(claim);
             case player::Subject::kConflict:
+            case player::Subject::kWithheld:
                 break;
         }
-        return fail(ErrorCode::kInvalidArgument, "a conflict has no unit that is run again");
+        return fail(ErrorCode::kInvalidArgument, "a claim on " +
+                                                     std::string(player::to_string(claim.subject)) +
+                                                     " has no unit that is run again");
     }
 
     Result<std::unique_ptr<player::UnitRun>> run_train(const player::Claim& claim) {

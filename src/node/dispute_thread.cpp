@@ -116,8 +116,13 @@ class DisputeThreadImpl final : public DisputeThread {
         };
         if (!parts_.report_game.is_zero())
             add(player::make_defender(player::setup_of_reports(setup, parts_.report_game)));
-        add(role == player::Role::kDefend ? player::make_defender(std::move(setup))
-                                          : player::make_challenger(std::move(setup)));
+        if (role == player::Role::kDefend) {
+            data_ = player::make_claim_data(*parts_.claims, *units_);
+            add(player::make_defender(setup));
+            add(player::make_data_defender(setup, *data_));
+        }
+        // Of a worker: for commitments that its coordinator leaves out.
+        add(player::make_challenger(std::move(setup)));
         thread_.emplace(std::move(players), stop_);
     }
 
@@ -147,6 +152,7 @@ class DisputeThreadImpl final : public DisputeThread {
     chain::TxManager transactions_;
     crypto::Eip712Domain domain_;
     std::unique_ptr<player::UnitSource> units_;
+    std::unique_ptr<player::DataSource> data_;
     std::optional<player::PlayerThread> thread_;  ///< the first to end
 };
 

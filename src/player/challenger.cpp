@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "dispute_client.hpp"
+#include "gym/contracts/commitment_log.hpp"
 #include "gym/contracts/dispute_game.hpp"
 #include "gym/contracts/gym_token.hpp"
 #include "gym/contracts/stake.hpp"
@@ -16,6 +17,8 @@ namespace {
 
 /// The base fee may rise until the opening is mined; what is left of the escrow comes back.
 constexpr std::uint64_t kEscrowMargin = 4;
+/// Behind an epoch's block, until a worker that has no receipt asks for its commitment on chain.
+constexpr std::uint64_t kReceiptBlocks = 32;
 
 bool is_fault(game::GameStatus status) {
     return status == game::GameStatus::kFaultProven || status == game::GameStatus::kFaultByClock;
@@ -61,6 +64,10 @@ class Challenger final : public Player {
 
     Result<Digest> unit_of(const Claim& claim) {
         const crypto::Eip712Domain& domain = disputes_.setup().domain;
+        if (claim.subject == Subject::kWithheld) {
+            GYM_TRY(const game::WithheldFacts facts, facts_of(claim));
+            return facts.unit;
+        }
         if (claim.subject != Subject::kConflict)
             return game::unit_of(domain, claim.evidence.commitment);
         GYM_TRY(const game::Conflict conflict, conflict_of(claim));
@@ -79,7 +86,70 @@ class Challenger final : public Player {
         return out;
     }
 
+    /// @pre ask_when_due(): the epochs are there.
+    Result<game::WithheldFacts> facts_of(const Claim& claim) {
+        GYM_TRY(const game::WithheldEvidence evidence, withheld_evidence_of(claim));
+        GYM_TRY(const auto facts, disputes_.withheld_facts(evidence));
+        if (facts) return *facts;
+        return fail(ErrorCode::kUnavailable, "the epoch that answers is not on chain");
+    }
+
+    /// Publishes a commitment that no epoch has, and waits for the epochs that may.
+    /// @return whether its game may begin, or goes on.
+    Result<bool> ask_when_due(const Claim& claim) {
+        GYM_TRY(const game::WithheldEvidence evidence, withheld_evidence_of(claim));
+        if (evidence.data.what == game::Wanted::kCommitment) {
+            GYM_TRY(const bool published, is_published(claim));
+            if (!published) return false;
+        }
+        GYM_TRY(const auto facts, disputes_.withheld_facts(evidence));
+        GYM_TRY(const std::uint64_t window, disputes_.window_blocks());
+        if (!facts) {
+            if (disputes_.head().number >= claim.from_block + kWindowsWithoutEpoch * window)
+                return give_up(claim, "no epoch that may have it came");
+            return false;
+        }
+        if (evidence.data.what != game::Wanted::kCommitment) return true;
+        return is_owed(claim, window);
+    }
+
+    Result<bool> is_published(const Claim& claim) {
+        const contracts::CommitmentLog log(disputes_.setup().commitment_log());
+        const protocol::SignedCommitment& one = claim.evidence.commitment;
+        const Digest leaf = protocol::commitment_leaf(one);
+        GYM_TRY(const std::uint64_t block, log.published_at(client(), leaf));
+        if (block != 0) return true;
+        disputes_.emit_once("published", claim, {}, "leaf " + leaf.hex());
+        GYM_CHECK(disputes_.send(
+            "publish:" + leaf.hex(),
+            log.post_commitment(claim.key.job_id, claim.key.round, protocol::encode(one))));
+        return false;
+    }
+
+    /// Whether the coordinator had to have it in the newest epoch that may have it. Its worker has
+    /// some blocks to be shown where it is.
+    Result<bool> is_owed(const Claim& claim, std::uint64_t window) {
+        const contracts::CommitmentLog log(disputes_.setup().commitment_log());
+        const Digest leaf = protocol::commitment_leaf(claim.evidence.commitment);
+        GYM_TRY(const std::uint64_t published, log.published_at(client(), leaf));
+        GYM_TRY(const std::uint64_t notice, contract().notice_blocks(client()));
+        GYM_TRY(const std::uint64_t end, last_block_of_withheld(claim, window));
+        if (published + notice > end - window)
+            return give_up(claim, "it was published too late for the last epoch that may have it");
+        return disputes_.head().number >= end - window + std::min(kReceiptBlocks, window / 4);
+    }
+
+    Result<bool> give_up(const Claim& claim, const char* why) {
+        disputes_.emit("ended", claim, {}, why);
+        GYM_CHECK(disputes_.forget(claim));
+        return false;
+    }
+
     Status challenge(const Claim& claim) {
+        if (claim.subject == Subject::kWithheld) {
+            GYM_TRY(const bool due, ask_when_due(claim));
+            if (!due) return {};
+        }
         GYM_TRY(const Case now, read(claim));
         if (game::is_open(now.state.status)) {
             // Nothing more is to be won in it: the bond comes back.
@@ -110,6 +180,18 @@ class Challenger final : public Player {
         return std::max(*posted, epoch ? epoch->block_number : disputes_.head().number) + window;
     }
 
+    /// Of withheld data. @pre its epochs are there.
+    Result<std::uint64_t> last_block_of_withheld(const Claim& claim, std::uint64_t window) {
+        GYM_TRY(const game::WithheldEvidence evidence, withheld_evidence_of(claim));
+        const bool in_next =
+            evidence.data.what == game::Wanted::kLateDelta ||
+            (evidence.data.what == game::Wanted::kCommitment && evidence.record.accept_late);
+        GYM_TRY(const auto epoch,
+                disputes_.epoch_of(claim.key.job_id, claim.key.round + (in_next ? 1 : 0)));
+        if (!epoch) return fail(ErrorCode::kUnavailable, "the epoch that answers is not on chain");
+        return epoch->block_number + window;
+    }
+
     /// Whether the claim is about an aggregate itself, and not about the record behind it.
     static Result<bool> is_of_aggregate(const Claim& claim) {
         if (claim.subject != Subject::kConflict) return claim.subject == Subject::kAggregate;
@@ -123,6 +205,7 @@ class Challenger final : public Player {
     /// epoch there is none, and this node gives up a window after it was filed.
     Result<std::uint64_t> last_block(const Claim& claim) {
         GYM_TRY(const std::uint64_t window, disputes_.window_blocks());
+        if (claim.subject == Subject::kWithheld) return last_block_of_withheld(claim, window);
         GYM_TRY(const bool of_aggregate, is_of_aggregate(claim));
         if (of_aggregate) return last_block_of_aggregate(claim, window);
         if (claim.epoch_block != 0) return claim.epoch_block + window;
@@ -164,6 +247,10 @@ class Challenger final : public Player {
     }
 
     static Result<Bytes> opening(const Claim& claim) {
+        if (claim.subject == Subject::kWithheld) {
+            GYM_TRY(const game::WithheldEvidence evidence, withheld_evidence_of(claim));
+            return game::encode_withheld(evidence, claim.salt);
+        }
         if (claim.subject != Subject::kConflict)
             return game::encode_open(claim.evidence, claim.salt);
         GYM_TRY(const game::Conflict conflict, conflict_of(claim));
@@ -186,10 +273,7 @@ class Challenger final : public Player {
     /// have a bond and the gas of a game spent on it for nothing. Asked again in the next tick:
     /// stake may come.
     Result<bool> is_worth_a_bond(const Claim& claim, const Address& stake, const Amount& bond) {
-        const protocol::SignedCommitment& signed_one = claim.evidence.commitment;
-        const Digest digest =
-            protocol::signing_digest(disputes_.setup().domain, signed_one.commitment);
-        GYM_TRY(const Address asserter, crypto::recover_address(digest, signed_one.signature));
+        GYM_TRY(const Address asserter, asserter_of(claim));
         GYM_TRY(const auto held, contracts::Stake(stake).stake_of(client(), asserter));
         GYM_TRY(const Amount all, held.active.plus(held.thawing));
         if (!all.is_zero() && all >= bond) return true;
@@ -197,6 +281,17 @@ class Challenger final : public Player {
                             fmt::format("{} stakes {} GYM: a game about it takes a bond of {}",
                                         asserter.hex(), all.to_tokens(), bond.to_tokens()));
         return false;
+    }
+
+    Result<Address> asserter_of(const Claim& claim) {
+        if (claim.subject == Subject::kWithheld) {
+            GYM_TRY(const game::WithheldFacts facts, facts_of(claim));
+            return facts.asserter;
+        }
+        const protocol::SignedCommitment& signed_one = claim.evidence.commitment;
+        const Digest digest =
+            protocol::signing_digest(disputes_.setup().domain, signed_one.commitment);
+        return crypto::recover_address(digest, signed_one.signature);
     }
 
     Status announce(const Claim& claim, const Case& now, const game::DisputeTerms& terms) {
@@ -224,6 +319,7 @@ class Challenger final : public Player {
             GYM_TRY(const bool moving, disputes_.is_moving(now.game, now.state.position));
             if (moving) return {};
         }
+        if (claim.subject == Subject::kWithheld) return wait_for_data(claim, now);
         GYM_TRY(const auto games, disputes_.open_games(claim, now.unit));
         for (const OpenGame& game : games.playable) {
             if (game.id != now.game) continue;
@@ -237,6 +333,18 @@ class Challenger final : public Player {
             return disputes_.play(claim, game, move);
         }
         return {};  // the logs come after the state: the next tick sees them
+    }
+
+    /// Nothing can be moved: the data is shown, or a clock runs out.
+    Status wait_for_data(const Claim& claim, const Case& now) {
+        GYM_TRY(const game::WithheldFacts facts, facts_of(claim));
+        GYM_TRY(const OpenGame game, disputes_.withheld_game(now.game, now.unit, facts.request));
+        if (game.state.status == game::GameStatus::kChallengerMoves) {
+            disputes_.emit_once("answered", claim, now.game, "the data is on chain");
+            return {};
+        }
+        GYM_CHECK(disputes_.end_by_clock(claim, game));
+        return {};
     }
 
     /// The unit is faulty: takes its stake when the settling period is over, and what is owed.

@@ -22,6 +22,8 @@ std::string_view to_string(Subject subject) noexcept {
             return "conflict";
         case Subject::kReport:
             return "report";
+        case Subject::kWithheld:
+            return "withheld";
     }
     return "unknown";
 }
@@ -31,6 +33,7 @@ std::string Claim::name() const {
     if (subject == Subject::kReport)
         return unit + "-report-" +
                to_hex(commit::sha256(protocol::encode(evidence.commitment)).view());
+    if (subject == Subject::kWithheld) return unit + "-withheld-" + to_hex(other);
     if (subject != Subject::kConflict) return unit;
     return unit + "-" + to_hex(commit::sha256(other).view());
 }

@@ -23,8 +23,8 @@ Result<Role> decode_role(commit::Decoder& in) {
 
 Result<Subject> decode_subject(commit::Decoder& in) {
     GYM_TRY(const std::uint8_t subject, in.u8());
-    for (const Subject known :
-         {Subject::kTrainUnit, Subject::kAggregate, Subject::kConflict, Subject::kReport})
+    for (const Subject known : {Subject::kTrainUnit, Subject::kAggregate, Subject::kConflict,
+                                Subject::kReport, Subject::kWithheld})
         if (subject == static_cast<std::uint8_t>(known)) return known;
     return fail(ErrorCode::kMalformed, "a claim has no subject " + std::to_string(subject));
 }
@@ -222,7 +222,31 @@ Status check_conflict(const Claim& claim) {
     return {};
 }
 
+bool is_known(game::Wanted what) {
+    return what >= game::Wanted::kCommitment && what <= game::Wanted::kDataset;
+}
+
+Status check_withheld(const Claim& claim) {
+    if (claim.role != Role::kChallenge) return wrong(claim, "a node answers without a claim");
+    if (!claim.deltas.empty() || !claim.epoch.empty() || claim.held || claim.round ||
+        !claim.withdrawn.empty() || !blobs_of(claim).empty())
+        return wrong(claim, "it has parts of another subject");
+    GYM_CHECK(withheld_evidence_of(claim));
+    return {};
+}
+
 }  // namespace
+
+Result<game::WithheldEvidence> withheld_evidence_of(const Claim& claim) {
+    if (claim.subject != Subject::kWithheld) return wrong(claim, "it is not about withheld data");
+    const auto data = game::decode_withheld_data(claim.other);
+    if (!data.ok()) return wrong(claim, data.error().message);
+    if (!is_known(data->what)) return wrong(claim, "there is no such data to ask for");
+    if (data->what == game::Wanted::kCommitment)
+        return game::ask_for_commitment(claim.evidence.commitment, claim.evidence.record);
+    if (game::is_of_delta(data->what)) return game::ask_for_delta(claim.evidence, data->chunk);
+    return game::ask_for_chunk(*data, claim.evidence.record);
+}
 
 Result<game::Conflict> conflict_of(const Claim& claim) {
     if (claim.subject != Subject::kConflict) return wrong(claim, "it is not a conflict");
@@ -250,6 +274,8 @@ Status check(const Claim& claim) {
             return check_conflict(claim);
         case Subject::kReport:
             return check_report(claim);
+        case Subject::kWithheld:
+            return check_withheld(claim);
     }
     return wrong(claim, "the subject is unknown");
 }

@@ -178,18 +178,68 @@ Status DisputeClient::broadcast() {
     return {};
 }
 
-Result<std::set<Digest>> DisputeClient::units_opened(const Address& asserter,
-                                                     std::uint64_t first_block) {
+Result<std::vector<LoggedEvent>> DisputeClient::opened_against(const Address& asserter,
+                                                               std::uint64_t first_block) {
     Digest topic;  // an address on the right of a word
     std::ranges::copy(asserter.view(), topic.data.end() - Address::kSize);
     GYM_TRY(const auto logs,
             logs_.read(setup_.contract.address(), {{}, {}, {}, topic}, first_block));
-    GYM_TRY(const auto events, parse_events(setup_.contract, logs));
+    return parse_events(setup_.contract, logs);
+}
+
+Result<std::set<Digest>> DisputeClient::units_opened(const Address& asserter,
+                                                     std::uint64_t first_block) {
+    GYM_TRY(const auto events, opened_against(asserter, first_block));
     std::set<Digest> units;
     for (const LoggedEvent& logged : events)
         if (const auto* opened = std::get_if<contracts::Opened>(&logged.event))
             units.insert(opened->unit);
     return units;
+}
+
+Result<std::vector<WithheldGame>> DisputeClient::withheld_games(const Address& asserter,
+                                                                std::uint64_t first_block) {
+    GYM_TRY(const auto events, opened_against(asserter, first_block));
+    std::vector<WithheldGame> out;
+    for (const LoggedEvent& logged : events) {
+        const auto* opened = std::get_if<contracts::Opened>(&logged.event);
+        if (opened == nullptr) continue;
+        auto call = game::read_withheld(opened->data);
+        if (call.ok())
+            out.push_back({opened->game, opened->unit, std::move(call).value().evidence});
+        else if (call.error().code != ErrorCode::kNotFound)
+            return call.error();
+    }
+    return out;
+}
+
+Result<std::optional<game::WithheldFacts>> DisputeClient::withheld_facts(
+    const game::WithheldEvidence& evidence) {
+    const contracts::CommitmentLog log(setup_.commitment_log());
+    const auto read = [&](std::uint64_t round) -> Result<game::PostedEpoch> {
+        game::PostedEpoch out;
+        GYM_TRY(const auto posted, log.round_of(setup_.client, evidence.record.job_id, round));
+        if (posted.epoch == 0) return out;
+        GYM_TRY(const auto epoch, log.epoch_of(setup_.client, posted.epoch));
+        out.tree = {epoch.commitments_root, epoch.count};
+        GYM_TRY(out.poster, log.poster_of(setup_.client, posted.epoch));
+        return out;
+    };
+    game::PostedEpochs epochs;
+    GYM_TRY(epochs.own, read(evidence.record.round));
+    GYM_TRY(epochs.next, read(evidence.record.round + 1));
+    auto facts = game::withheld_facts_of(setup_.domain, evidence, epochs);
+    if (facts.ok()) return std::optional(std::move(facts).value());
+    if (facts.error().code != ErrorCode::kNotFound) return facts.error();
+    return std::optional<game::WithheldFacts>();
+}
+
+Result<OpenGame> DisputeClient::withheld_game(const Digest& game, const Digest& unit,
+                                              const game::DataRequest& request) {
+    const game::UnitFacts facts(request);
+    GYM_TRY(const auto state,
+            setup_.contract.game_of(setup_.client, game, chain::BlockId(head_.hash)));
+    return OpenGame{game, state, game::GameTranscript(facts, game::start_of(unit, facts))};
 }
 
 Result<OpenGames> DisputeClient::open_games(const Claim& claim, const Digest& unit) {

@@ -8,6 +8,7 @@
 #include "gym/contracts/call.hpp"
 #include "gym/contracts/commitment_log.hpp"
 #include "gym/game/transcript.hpp"
+#include "gym/game/withheld.hpp"
 #include "gym/player/game_log.hpp"
 #include "gym/player/player.hpp"
 #include "log_cache.hpp"
@@ -26,6 +27,13 @@ struct OpenGames {
     std::vector<OpenGame> playable;
     std::size_t stuck = 0;  ///< whose logs do not lead to where the contract has them
     [[nodiscard]] bool any() const { return !playable.empty() || stuck != 0; }
+};
+
+/// A game about withheld data, as it was opened.
+struct WithheldGame {
+    Digest id;
+    Digest unit;
+    game::WithheldEvidence evidence;
 };
 
 /// Whether ether that a game credited pays many times for the transaction that withdraws it.
@@ -63,6 +71,16 @@ class DisputeClient {
     Result<std::optional<std::uint64_t>> aggregate_block(const Digest& job_id, std::uint64_t round);
     /// Those of a round and of the one before; absent: this round has none yet.
     Result<std::optional<game::EpochRoots>> epoch_roots(const protocol::RoundTerms& record);
+    /// What the contract makes of evidence about withheld data. Absent: the epoch that answers is
+    /// not posted yet. @errors also those of game::withheld_facts_of().
+    Result<std::optional<game::WithheldFacts>> withheld_facts(
+        const game::WithheldEvidence& evidence);
+    /// The game as it is on chain now, at its beginning: there is one move in it.
+    Result<OpenGame> withheld_game(const Digest& game, const Digest& unit,
+                                   const game::DataRequest& request);
+    /// Games about withheld data that were opened against `asserter` from `first_block` on.
+    Result<std::vector<WithheldGame>> withheld_games(const Address& asserter,
+                                                     std::uint64_t first_block);
     /// Drops a claim, which outlives the call, and what was kept for it.
     Status forget(const Claim& claim);
 
@@ -94,6 +112,9 @@ class DisputeClient {
     void emit_once(const char* name, const Claim& claim, const Digest& game, std::string detail);
 
   private:
+    Result<std::vector<LoggedEvent>> opened_against(const Address& asserter,
+                                                    std::uint64_t first_block);
+
     PlayerSetup setup_;
     chain::BlockHeader head_;
     std::optional<game::DisputeTerms> terms_;

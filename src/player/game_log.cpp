@@ -5,6 +5,7 @@
 #include "gym/contracts/dispute_game.hpp"
 #include "gym/game/calldata.hpp"
 #include "gym/game/evidence.hpp"
+#include "gym/game/withheld.hpp"
 
 namespace gym::player {
 namespace {
@@ -44,9 +45,9 @@ class Replay {
   private:
     Status begin(GameRecord& game, const contracts::Opened& opened) {
         const auto call = game::read_open(opened.data);
-        // A conflict: such a game is over with its opening.
+        // A conflict: such a game is over with its opening. One about withheld data has one move.
         if (!call.ok() && call.error().code == ErrorCode::kNotFound &&
-            game::read_conflict(opened.data).ok())
+            (game::read_conflict(opened.data).ok() || game::read_withheld(opened.data).ok()))
             return {};
         if (!call.ok()) return call.error();
         const protocol::UnitCommitment& says = call->evidence.commitment.commitment;

@@ -71,6 +71,14 @@ Status name_delta(db::Transaction& tx, const Address& worker, const Digest& root
     return {};
 }
 
+Status want_delta(db::Transaction& tx, const Address& worker, const Digest& root, UnixMs now_ms) {
+    GYM_CHECK(
+        tx.exec("INSERT INTO registry.delta_place (worker, root, mirrors, state, next_at_ms, "
+                "named_at_ms) VALUES ($1, $2, '', 'wanted', $3, $3) ON CONFLICT DO NOTHING",
+                {worker, root, now_ms}));
+    return {};
+}
+
 Result<bool> is_delta_named(db::Transaction& tx, const Address& worker, const Digest& root) {
     GYM_TRY(const db::Row row, tx.exec_one("SELECT EXISTS (SELECT FROM registry.delta_place "
                                            "WHERE worker = $1 AND root = $2)",

@@ -4,7 +4,8 @@ namespace gym::registry {
 namespace {
 
 constexpr std::string_view kGameSelect =
-    "SELECT name, asserter, open_games, is_faulty, opened_block FROM registry.disputed_unit ";
+    "SELECT name, asserter, open_games, is_faulty, opened_block, asks_data FROM "
+    "registry.disputed_unit ";
 
 DisputedUnit to_disputed_unit(const db::Row& row) {
     DisputedUnit out;
@@ -13,6 +14,7 @@ DisputedUnit to_disputed_unit(const db::Row& row) {
     out.open_games = row.get<std::uint64_t>("open_games");
     out.faulty = row.get<bool>("is_faulty");
     out.opened_block = row.get<std::optional<std::uint64_t>>("opened_block");
+    out.asks_data = row.get<bool>("asks_data");
     return out;
 }
 
@@ -37,14 +39,16 @@ Status store(db::Transaction& tx, const Address& contract, const DisputedUnit& u
     // meanwhile.
     GYM_CHECK(tx.exec(
         "INSERT INTO registry.disputed_unit AS known (contract, name, asserter, "
-        "open_games, is_faulty, opened_block) VALUES ($1, $2, $3, $4, $5, $6) "
+        "open_games, is_faulty, opened_block, asks_data) VALUES ($1, $2, $3, $4, $5, $6, $7) "
         "ON CONFLICT (contract, name) DO UPDATE SET "
+        "asks_data = known.asks_data OR excluded.asks_data, "
         "open_games = excluded.open_games, is_faulty = excluded.is_faulty, handled_at_ms = "
         "CASE WHEN excluded.is_faulty THEN known.handled_at_ms END, opened_block = "
         "CASE WHEN known.open_games = 0 THEN excluded.opened_block "
         "WHEN known.opened_block IS NOT NULL "
         "THEN least(known.opened_block, excluded.opened_block) END",
-        {contract, unit.name, unit.asserter, unit.open_games, unit.faulty, unit.opened_block}));
+        {contract, unit.name, unit.asserter, unit.open_games, unit.faulty, unit.opened_block,
+         unit.asks_data}));
     return {};
 }
 

@@ -112,6 +112,12 @@ Status drop_prefix(db::Transaction& tx, const Digest& unit) {
     return {};
 }
 
+Status drop_undecided_prefix(db::Transaction& tx, const Digest& unit) {
+    GYM_CHECK(tx.exec(
+        "DELETE FROM registry.unit_prefix WHERE unit_id = $1 AND decided_at_ms IS NULL", {unit}));
+    return {};
+}
+
 Result<std::optional<Prefix>> find_prefix(db::Transaction& tx, const Digest& unit) {
     GYM_TRY(const auto row, tx.exec_optional("SELECT " + std::string(kPrefixColumns) +
                                                  " FROM registry.unit_prefix p WHERE unit_id = $1",

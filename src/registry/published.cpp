@@ -11,10 +11,9 @@ Result<std::vector<PublishedCommitment>> published_commitments(db::Transaction& 
     GYM_TRY(
         const db::Rows rows,
         tx.exec(
-            "SELECT u.leaf_index, u.id, c.commitment FROM registry.unit u "
-            "JOIN registry.unit_commitment c ON c.unit_id = u.id "
-            "WHERE u.job_id = $1 AND u.epoch IS NOT NULL AND ((u.round = $2 AND NOT "
-            "u.late) OR (u.round = $2 - 1 AND u.late)) ORDER BY u.leaf_index OFFSET $3 LIMIT $4",
+            "SELECT l.leaf_index, l.unit_id AS id, l.commitment FROM registry.round r "
+            "JOIN registry.epoch_leaf l ON l.epoch = r.epoch WHERE r.job_id = $1 AND r.round = $2 "
+            "ORDER BY l.leaf_index OFFSET $3 LIMIT $4",
             {job_id, round, page.offset, page.limit}));
     std::vector<PublishedCommitment> out;
     for (const db::Row row : rows)

@@ -147,6 +147,16 @@ Result<Round> get_round_of_epoch(db::Transaction& tx, std::uint64_t epoch) {
     return to_round(*row);
 }
 
+Result<std::optional<RoundState>> find_round_state(db::Transaction& tx, const Digest& job_id,
+                                                   std::uint64_t round) {
+    GYM_TRY(const auto row,
+            tx.exec_optional("SELECT state FROM registry.round WHERE job_id = $1 AND round = $2",
+                             {job_id, round}));
+    if (!row) return std::optional<RoundState>();
+    GYM_TRY(const RoundState state, parse_round_state(row->get<std::string>(0)));
+    return std::optional(state);
+}
+
 Result<std::optional<Round>> find_round_by_record(db::Transaction& tx, const Digest& record_hash) {
     GYM_TRY(const auto row,
             tx.exec_optional("SELECT * FROM registry.round WHERE record_hash = $1", {record_hash}));

@@ -108,6 +108,13 @@ Status store_equivocation(db::Transaction& tx, const Digest& unit,
     return {};
 }
 
+Result<bool> has_equivocation(db::Transaction& tx, const Digest& unit) {
+    GYM_TRY(const db::Row row,
+            tx.exec_one("SELECT EXISTS (SELECT FROM registry.equivocation WHERE unit_id = $1)",
+                        {unit}));
+    return row.get<bool>(0);
+}
+
 Result<std::vector<Equivocation>> unfiled_equivocations(db::Transaction& tx, std::uint32_t limit) {
     GYM_TRY(const db::Rows rows,
             tx.exec("SELECT u.id, u.job_id, u.round, u.slot, u.attempt, u.worker, c.commitment, "

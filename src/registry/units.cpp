@@ -300,8 +300,8 @@ Status set_epoch(db::Transaction& tx, std::uint64_t epoch, const std::vector<Dig
 
 Result<std::vector<EpochLeaf>> epoch_leaves(db::Transaction& tx, std::uint64_t epoch) {
     GYM_TRY(const db::Rows rows,
-            tx.exec("SELECT u.id, c.leaf FROM registry.unit u JOIN registry.unit_commitment c ON "
-                    "c.unit_id = u.id WHERE u.epoch = $1 ORDER BY u.leaf_index",
+            tx.exec("SELECT unit_id, leaf FROM registry.epoch_leaf WHERE epoch = $1 ORDER BY "
+                    "leaf_index",
                     {epoch}));
     std::vector<EpochLeaf> out;
     for (const db::Row row : rows)
@@ -312,8 +312,8 @@ Result<std::vector<EpochLeaf>> epoch_leaves(db::Transaction& tx, std::uint64_t e
 Result<std::vector<protocol::SignedCommitment>> epoch_commitments(db::Transaction& tx,
                                                                   std::uint64_t epoch) {
     GYM_TRY(const db::Rows rows,
-            tx.exec("SELECT c.commitment FROM registry.unit u JOIN registry.unit_commitment c ON "
-                    "c.unit_id = u.id WHERE u.epoch = $1 ORDER BY u.leaf_index",
+            tx.exec("SELECT commitment FROM registry.epoch_leaf WHERE epoch = $1 ORDER BY "
+                    "leaf_index",
                     {epoch}));
     std::vector<protocol::SignedCommitment> out;
     for (const db::Row row : rows) {

@@ -76,6 +76,22 @@ Result<player::Claim> accuse_unit(rpc::Coordinator& coordinator, ChainView& chai
     return claim;
 }
 
+Result<player::Claim> ask_for(ChainView& chain, const records::VerifyTask& task,
+                              const game::WithheldData& data) {
+    GYM_TRY(const ChainView::Epoch epoch, epoch_on_chain(chain, task.record));
+    player::Claim claim;
+    claim.role = player::Role::kChallenge;
+    claim.subject = player::Subject::kWithheld;
+    claim.key = task.unit;
+    claim.evidence.commitment = task.commitment;
+    claim.evidence.record = task.record;
+    claim.other = game::encode(data);
+    claim.epoch_block = epoch.block;
+    claim.from_block = epoch.block;
+    claim.salt = crypto::random_digest();
+    return claim;
+}
+
 player::Claim defend_report(const records::VerifyTask& task, const protocol::SignedCommitment& said,
                             std::uint64_t epoch_block) {
     player::Claim claim = claim_on(task, {});

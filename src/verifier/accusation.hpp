@@ -24,6 +24,11 @@ namespace gym::verifier {
                                                 node::ChainView& chain,
                                                 const records::VerifyTask& task);
 
+/// A claim that asks the coordinator for what the task's round begins with or trains on.
+/// @errors kNotFound: the round has no epoch; those of asking the chain.
+[[nodiscard]] Result<player::Claim> ask_for(node::ChainView& chain, const records::VerifyTask& task,
+                                            const game::WithheldData& data);
+
 /// A claim that two signed commitments to an aggregate, or one and the next round's record, cannot
 /// both be right. @param head the newest block that is known.
 [[nodiscard]] player::Claim accuse_conflict(const WatchedRound& round, ByteView next,

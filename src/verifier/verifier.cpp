@@ -126,7 +126,9 @@ Result<PendingReport> VerifierImpl::compute(const records::VerifyTask& task,
         accuse_delta(task, wrong);
     if (!result.ok() && result.error().code == ErrorCode::kMismatch && is_evaluation(task))
         mistrust(task.unit, result.error().message);
+    if (!result.ok()) ask_for_inputs(task, result.error());
     if (!result.ok()) return result.error();
+    withheld_.found(report.unit);
     report.records_root = result->roots.records;
     report.final_state_root = result->roots.final_state;
     report.delta_root = result->roots.delta;
@@ -134,6 +136,15 @@ Result<PendingReport> VerifierImpl::compute(const records::VerifyTask& task,
     report.salt = crypto::random_digest();
     pending.records = engine::encode_records(result->records);
     return pending;
+}
+
+/// Whoever knows that nobody can check them does not give the inputs of wrong units: they are asked
+/// for on chain.
+void VerifierImpl::ask_for_inputs(const records::VerifyTask& task, const Error& error) {
+    if (options_.claims == nullptr || options_.chain == nullptr) return;
+    if (is_evaluation(task) || error.code == ErrorCode::kCancelled) return;
+    for (const game::WithheldData& data : withheld_.missed(task, cache_.store()))
+        challenge(task.unit, ask_for(*options_.chain, task, data));
 }
 
 /// The report that an earlier draw of this verifier finished too late.

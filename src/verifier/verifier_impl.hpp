@@ -19,6 +19,7 @@
 #include "gym/verifier/round_watch.hpp"
 #include "gym/verifier/verifier.hpp"
 #include "late_reports.hpp"
+#include "withheld_inputs.hpp"
 
 namespace gym::verifier {
 
@@ -88,6 +89,7 @@ class VerifierImpl final : public Verifier {
     void look_at_next_records();
     Status look_at_next_record(const WatchedRound& round);
     void accuse(const records::VerifyTask& task, const PendingReport& pending);
+    void ask_for_inputs(const records::VerifyTask& task, const Error& error);
     void accuse_aggregate(const records::VerifyTask& task, const PendingReport& pending,
                           ByteView claimed);
     void accuse_delta(const records::VerifyTask& aggregate, const node::WrongDelta& wrong);
@@ -125,6 +127,7 @@ class VerifierImpl final : public Verifier {
     node::InputLoader loader_;
     node::DeltaLoader deltas_;
     LateReports late_;
+    WithheldInputs withheld_;
     std::optional<Digest> audited_;  ///< record of the round whose sample was compared last
     std::optional<protocol::UnitKey> audited_aggregate_;  ///< whose deltas were compared last
     /// The aggregate audited last if it has deltas that no one committed to, or subtracts some for

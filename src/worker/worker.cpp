@@ -23,13 +23,13 @@
 #include "gym/worker/prefix_sender.hpp"
 #include "gym/worker/signature_log.hpp"
 #include "gym/worker/unit_checkpoint.hpp"
+#include "idle_reason.hpp"
+#include "publisher.hpp"
 #include "unit_watch.hpp"
 #include "worker_timer.hpp"
 
 namespace gym::worker {
 namespace {
-
-constexpr std::chrono::seconds kAskWhyIdleEvery{30};
 
 /// Whether a unit failed for the position that it went on from, not for the machine.
 bool is_of_position(ErrorCode code) {
@@ -59,7 +59,9 @@ class WorkerImpl final : public Worker {
           checkpoints_(std::move(files.checkpoints)),
           loader_(cache_),
           upload_(coordinator_, key_, clock_),
-          prefixes_(coordinator_, key_, timer_, options_.prefix_every) {}
+          prefixes_(coordinator_, key_, timer_, options_.prefix_every),
+          publisher_(options_, timer_),
+          idle_(coordinator_, timer_) {}
 
     Status resume(const std::stop_token& stop) override;
     Result<bool> run_once(const std::stop_token& stop) override;
@@ -74,7 +76,6 @@ class WorkerImpl final : public Worker {
 
   private:
     Status carry_out(const records::TrainTask& task, const std::stop_token& stop);
-    void explain_idle();
     void tidy();
     Status check_task(const records::TrainTask& task) const;
     Status check_not_signed(const records::TrainTask& task);
@@ -94,6 +95,8 @@ class WorkerImpl final : public Worker {
     Status deliver(const JournalEntry& entry, const std::stop_token& stop);
     Status deliver(const JournalEntry& entry, const blob::VerifiedBlob& delta);
     Status hand_in(JournalEntry entry, const blob::VerifiedBlob& delta, Status sent);
+    Status follow(const JournalEntry& entry);
+    Status follow_published(JournalEntry entry, const std::string& why);
     Status send_beside(const JournalEntry& entry, const blob::VerifiedBlob& delta);
     Status end_sending(bool waits);
     Result<blob::VerifiedBlob> delta_of(const JournalEntry& entry, const std::stop_token& stop);
@@ -125,10 +128,10 @@ class WorkerImpl final : public Worker {
     node::InputLoader loader_;
     rpc::DeltaUpload upload_;
     PrefixSender prefixes_;
+    Publisher publisher_;
+    IdleReason idle_;
     std::unique_ptr<DeltaInFlight> in_flight_;  ///< of a unit that is signed and not committed
-    std::optional<std::chrono::steady_clock::time_point> asked_why_idle_;
     std::optional<std::chrono::steady_clock::time_point> tidied_;
-    std::string stake_because_;  ///< as it was said last
     mutable std::mutex mutex_;
     records::Activity activity_;
 };
@@ -160,7 +163,7 @@ Result<bool> WorkerImpl::run_once(const std::stop_token& stop) {
     GYM_TRY(const std::optional<records::Task> task, coordinator_.next_task(wait, computed));
     if (!task) {
         GYM_CHECK(end_sending(true));
-        explain_idle();
+        idle_.explain(options_);
         return false;
     }
     const auto* train = std::get_if<records::TrainTask>(&*task);
@@ -170,21 +173,6 @@ Result<bool> WorkerImpl::run_once(const std::stop_token& stop) {
     set_activity({});
     if (!done.ok()) return done.error().in(protocol::name_unit(train->unit));
     return true;
-}
-
-/// Says once that the coordinator gives this node nothing for its stake, and once that it does.
-void WorkerImpl::explain_idle() {
-    const auto now = timer_.now();
-    if (asked_why_idle_ && now - *asked_why_idle_ < kAskWhyIdleEvery) return;
-    asked_why_idle_ = now;
-    const auto status = coordinator_.node_status(std::nullopt);
-    if (!status.ok() || status->stake_because == stake_because_) return;
-    stake_because_ = status->stake_because;
-    if (stake_because_.empty())
-        spdlog::info("stake: enough for this network now");
-    else
-        spdlog::warn("idle: {}", stake_because_);
-    if (options_.on_event) options_.on_event({"idle", {}, stake_because_});
 }
 
 Status WorkerImpl::carry_out(const records::TrainTask& task, const std::stop_token& stop) {
@@ -424,19 +412,39 @@ Status WorkerImpl::hand_in(JournalEntry entry, const blob::VerifiedBlob& delta, 
     if (sent.ok()) {
         if (*entry.leaf != protocol::commitment_leaf(entry.commitment))
             return fail(ErrorCode::kMismatch, "the coordinator's receipt is of another commitment");
-        GYM_CHECK(journal_.save(entry));
-        if (prefixes_.is_of(entry.commitment.commitment)) prefixes_.end();
+        GYM_CHECK(follow(entry));
         emit("accepted", entry.unit, "");
         return {};
     }
+    GYM_TRY(const bool published, publisher_.publish(entry, sent.error()));
+    if (published) return follow_published(std::move(entry), sent.error().message);
     if (node::is_transient(sent.error().code)) return sent;
     emit("dropped", entry.unit, sent.error().message);
     GYM_CHECK(forget(entry));
     return sent;
 }
 
+/// The coordinator has the commitment, or the chain: the unit is asked about, and has no prefix.
+Status WorkerImpl::follow(const JournalEntry& entry) {
+    GYM_CHECK(journal_.save(entry));
+    if (prefixes_.is_of(entry.commitment.commitment)) prefixes_.end();
+    return {};
+}
+
+Status WorkerImpl::follow_published(JournalEntry entry, const std::string& why) {
+    entry.leaf = protocol::commitment_leaf(entry.commitment);
+    GYM_CHECK(follow(entry));
+    emit("published", entry.unit, "the coordinator does not take it: " + why);
+    return {};
+}
+
 Status WorkerImpl::track(const std::stop_token& stop) {
     const std::vector<JournalEntry> entries = journal_.entries();
+    for (const JournalEntry& entry : entries) {
+        if (entry.leaf) continue;
+        GYM_TRY(const bool published, publisher_.publish_overdue(entry));
+        if (published) GYM_CHECK(follow_published(entry, "nothing gets through"));
+    }
     for (const JournalEntry& entry : entries) {
         if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped");
         if (entry.leaf) GYM_CHECK(track_one(entry, stop));
@@ -491,6 +499,7 @@ Status WorkerImpl::keep_receipt(JournalEntry& entry, const records::InclusionRec
     }
     entry.receipt = receipt;
     if (epoch) GYM_CHECK(claim_defence(entry, epoch->block));
+    if (epoch) GYM_CHECK(publisher_.withdraw(entry));
     emit("receipt", entry.unit, "epoch " + std::to_string(receipt.epoch));
     return {};
 }

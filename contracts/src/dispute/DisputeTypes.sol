@@ -15,7 +15,7 @@ pragma solidity ^0.8.35;
 /// At PART `index` is the element, `height` which part of its column, `leaves` the deltas, `node` what the part adds and to which exponent
 /// (ColumnParts), `twin` keccak256 of the part's values once they are posted.
 /// @param frame keccak256 of what else is fixed: of (Facts' hash, states root) at STEPS, of StepFrame down to GRADIENTS, of OpFrame
-/// below, of Facts at UNIT. Of an aggregate: OuterFacts at UNIT and INCLUDED, OuterFrame at OUTER and OUTER_STATE, OpFrame below; at ROW
+/// below, of Facts at UNIT; of DataRequest in a game about withheld data, which stays there. Of an aggregate: OuterFacts at UNIT and INCLUDED, OuterFrame at OUTER and OUTER_STATE, OpFrame below; at ROW
 /// that of the residual.
 struct Cursor {
     uint8 stage;
@@ -286,6 +286,40 @@ struct OpeningResult {
     uint256 deadline;
 }
 
+/// @notice What a game about withheld data asks for.
+/// @param what One of Wanted. @param root Over it: the epoch's, the delta's, the state's, the dataset's.
+/// @param tensor Its number in the state, or the leaf of the dataset. @param chunk Its number in the tensor.
+/// @param leaves Of a commitment, as what follows; else 0: how many the epoch has.
+/// @param nextRoot That of the next round's epoch, which may have it, too, if the round takes late ones; else 0.
+/// @param nextLeaves How many that one has. @param leaf Of the commitment. @param roundRecord That it names.
+/// @param slot Its slot. @param worker Its signer.
+struct DataRequest {
+    uint8 what;
+    bytes32 root;
+    uint32 tensor;
+    uint64 chunk;
+    uint32 leaves;
+    bytes32 nextRoot;
+    uint32 nextLeaves;
+    bytes32 leaf;
+    bytes32 roundRecord;
+    uint32 slot;
+    address worker;
+}
+
+/// @title What can be asked for
+library Wanted {
+    /// @notice A published commitment, under the root of an epoch.
+    uint8 internal constant COMMITMENT = 1;
+    /// @notice A chunk of the delta of a commitment that is in the epoch of its round, or in that of the next one.
+    uint8 internal constant DELTA = 2;
+    uint8 internal constant LATE_DELTA = 3;
+    /// @notice A chunk of what a round begins with, and trains on.
+    uint8 internal constant BASE = 4;
+    uint8 internal constant OUTER = 5;
+    uint8 internal constant DATASET = 6;
+}
+
 /// @title Stages of a game, from the unit down to one element
 library Stage {
     uint8 internal constant UNIT = 1;
@@ -355,6 +389,11 @@ library Frames {
 
     function hash(OpFrame memory f) internal pure returns (bytes32) {
         return keccak256(abi.encode(f));
+    }
+
+    /// @notice With a tag in front, so that its bytes are as long as those of no other frame.
+    function hash(DataRequest memory r) internal pure returns (bytes32) {
+        return keccak256(abi.encodePacked("gym.data_request.v1", abi.encode(r)));
     }
 
     /// @notice The frame of STEPS.

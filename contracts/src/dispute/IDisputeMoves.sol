@@ -4,6 +4,7 @@ pragma solidity ^0.8.35;
 import {
     ColumnProof,
     Cursor,
+    DataRequest,
     DeltaProof,
     ElementProof,
     Facts,
@@ -125,6 +126,24 @@ interface IDisputeMoves {
         bytes32[] calldata path,
         bytes32[] calldata included,
         bool late
+    ) external;
+
+    /// @notice Shows what a game about withheld data asks for.
+    /// @param head dtype, rank and dims of the tensor, as they are hashed into its root; empty for the head of a dataset, and where
+    /// a state has no such tensor. Of a commitment: 1 if it is in the next round's epoch, else 0 (1 byte), and its index there (4).
+    /// @param content The chunk, without padding; empty if the tensor has no such chunk. Of a commitment its 226 bytes, or those of
+    /// another one that its worker has signed for the same unit.
+    /// @param path From the chunk to the root of the tensor's tree, or that root alone if the tensor has no such chunk. Of a commitment
+    /// to the epoch's root.
+    /// @param above From the tensor to the root that is asked about.
+    function showWithheld(
+        bytes32 game,
+        Cursor calldata cursor,
+        DataRequest calldata request,
+        bytes calldata head,
+        bytes calldata content,
+        bytes32[] calldata path,
+        bytes32[] calldata above
     ) external;
 
     /// @notice Posts the disputed element of every included delta, four bytes each as they are in the deltas. Of more than 1,024 deltas what

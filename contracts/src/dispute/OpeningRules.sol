@@ -16,11 +16,12 @@ import {
 } from "./DisputeTypes.sol";
 import {MerkleSha256} from "./MerkleSha256.sol";
 import {RoundRecords, SlotTerms} from "./RoundRecords.sol";
+import {WithheldRules} from "./WithheldRules.sol";
 
 /// @title Evidence for openings, and contradictions in signed commitments
 /// @notice Reads signed commitments and round records, and says whether one contradicts the other. Stateless but for the log that it
 /// believes.
-contract OpeningRules {
+contract OpeningRules is WithheldRules {
     using Commitments for Commitment;
     using Frames for Cursor;
     using Frames for OuterFacts;
@@ -44,30 +45,26 @@ contract OpeningRules {
         bytes32 leaf;
     }
 
-    ICommitmentLog private immutable _LOG;
-    uint256 private immutable _WINDOW_BLOCKS;
-
-    /// @notice The round has no posted epoch, or the record is not the one that is posted.
-    error NotPosted();
-    /// @notice The slot is neither a worker's nor the aggregate's: such units are not decided here.
-    error NotAWorkersUnit(uint256 slot);
     /// @notice The two commitments are not one signer's for the same unit of the same round.
     error NotTheSameUnit();
     /// @notice The second record is not the one behind the first.
     error NotTheNextRecord();
-    /// @notice The round's record lets no commitment into the next epoch.
-    error TakesNoLate();
     /// @notice The aggregate's round subtracts no deltas.
     error SubtractsNone();
 
-    /// @notice Fixes the log. @param log CommitmentLog. @param windowBlocks Blocks after an epoch's root in which games are opened.
-    constructor(ICommitmentLog log, uint256 windowBlocks) {
-        (_LOG, _WINDOW_BLOCKS) = (log, windowBlocks);
-    }
+    /// @notice See WithheldRules.
+    constructor(ICommitmentLog log, uint256 windowBlocks, uint256 notice)
+        WithheldRules(log, windowBlocks, notice)
+    {}
 
     /// @notice The log and the window.
     function parameters() external view returns (address log, uint256 windowBlocks) {
         return (address(_LOG), _WINDOW_BLOCKS);
+    }
+
+    /// @notice Blocks before an epoch by which a published commitment has to be in it.
+    function noticeBlocks() external view returns (uint256) {
+        return _NOTICE_BLOCKS;
     }
 
     /// @notice See IDisputeGame.open.
@@ -255,13 +252,6 @@ contract OpeningRules {
         return fault - 1;
     }
 
-    /// @dev The record is posted. @return hash Of it. @return epoch Of its round; 0 while it has none.
-    function _posted(bytes calldata record) private view returns (bytes32 hash, uint64 epoch) {
-        bytes32 computed = record.hash();
-        (hash, epoch) = _LOG.roundOf(record.job(), record.round());
-        if (computed != hash) revert NotPosted();
-    }
-
     /// @dev The record is the one that the commitment names, and posted. @return epoch As above.
     function _epochOf(Commitment memory c, bytes calldata record)
         private
@@ -299,19 +289,7 @@ contract OpeningRules {
         result.fault = RoundRecords.contradiction(c, record, t, result.asserter);
     }
 
-    /// @dev Epoch of the round after the record's; 0 while it has none.
-    function _nextEpoch(bytes calldata record) private view returns (uint64 epoch) {
-        (, epoch) = _LOG.roundOf(record.job(), record.round() + 1);
-    }
-
-    /// @dev Last block of the window; there is none before the epoch.
-    function _deadline(uint64 epoch) private view returns (uint256) {
-        if (epoch == 0) return type(uint256).max;
-        (,, uint64 blockNumber) = _LOG.epochOf(epoch);
-        return blockNumber + _WINDOW_BLOCKS;
-    }
-
-    /// @dev The same of the aggregate of the record's round: a game needs the epoch, and nobody has to have seen the aggregate before
+    /// @dev Last block of the window of the aggregate of the record's round: a game needs the epoch, and nobody has to have seen the aggregate before
     /// the log has it.
     function _deadlineOfAggregate(bytes calldata record, uint64 epoch)
         private
@@ -323,17 +301,6 @@ contract OpeningRules {
         uint256 afterEpoch = _deadline(epoch);
         uint256 afterPost = blockNumber + _WINDOW_BLOCKS;
         return afterPost > afterEpoch ? afterPost : afterEpoch;
-    }
-
-    /// @dev The commitment is under the epoch's root.
-    function _checkEpoch(
-        uint64 epoch,
-        bytes calldata commitment,
-        uint256 index,
-        bytes32[] calldata path
-    ) private view {
-        (bytes32 root, uint32 count,) = _LOG.epochOf(epoch);
-        MerkleSha256.verify(root, index, count, Commitments.leaf(commitment), path);
     }
 
     function _outerFacts(Commitment memory c, bytes calldata record, uint64 epoch)

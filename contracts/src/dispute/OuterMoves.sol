@@ -6,6 +6,7 @@ import {
     Chunk,
     ColumnProof,
     Cursor,
+    DataRequest,
     Frames,
     OpFrame,
     OuterFacts,
@@ -19,7 +20,7 @@ import {
 } from "./DisputeTypes.sol";
 import {IDisputeMoves} from "./IDisputeMoves.sol";
 
-/// @title The moves of games about aggregates
+/// @title The moves of games about aggregates and withheld data
 /// @notice Which contract of rules decides which.
 abstract contract OuterMoves is DisputeTable {
     address internal immutable _OPENING;
@@ -60,6 +61,20 @@ abstract contract OuterMoves is DisputeTable {
         // OpeningRules reads the log and this contract's units.
         address rules = cursor.height < Frames.WITHDRAWN ? _OUTER : _OPENING;
         _answer(game, cursor, rules, commitment.length + paths);
+    }
+
+    /// @inheritdoc IDisputeMoves
+    function showWithheld(
+        bytes32 game,
+        Cursor calldata cursor,
+        DataRequest calldata,
+        bytes calldata head,
+        bytes calldata content,
+        bytes32[] calldata path,
+        bytes32[] calldata above
+    ) external {
+        uint256 paths = 32 * (path.length + above.length);
+        _answer(game, cursor, _OPENING, head.length + content.length + paths);
     }
 
     /// @inheritdoc IDisputeMoves

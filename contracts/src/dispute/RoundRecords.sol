@@ -116,6 +116,10 @@ library RoundRecords {
         return _digest(record, 106);
     }
 
+    function datasetRoot(bytes calldata record) internal pure returns (bytes32) {
+        return _digest(record, 234);
+    }
+
     /// @notice Number of deltas that the base state was made from.
     function includedCount(bytes calldata record) internal pure returns (uint256) {
         return BigEndian.number(record, 428, 4);
@@ -133,7 +137,7 @@ library RoundRecords {
         f.jobSeed = _digest(record, 266);
         f.traceRoot = _digest(record, 298);
         f.initialStateRoot = _digest(record, 330);
-        f.datasetRoot = _digest(record, 234);
+        f.datasetRoot = datasetRoot(record);
         f.round = round(record);
         f.slot = uint32(c.slot);
         // Four bytes of the leaf.

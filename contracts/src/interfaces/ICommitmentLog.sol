@@ -40,11 +40,12 @@ interface ICommitmentLog {
         bytes32 commitmentsRoot,
         uint32 count
     );
-    /// @notice Somebody, usually a worker that the coordinator ignored, published a commitment.
+    /// @notice Somebody, usually a worker that the coordinator ignored, published a commitment, which has to be in an epoch
+    /// (IDisputeGame.openWithheld).
     /// @param jobId The job.
     /// @param round The round.
     /// @param sender The publisher. The commitment carries its own signature.
-    /// @param commitment The encoded and signed unit commitment.
+    /// @param commitment The signed commitment, 226 bytes.
     event CommitmentPosted(
         bytes32 indexed jobId, uint64 indexed round, address indexed sender, bytes commitment
     );
@@ -75,8 +76,10 @@ interface ICommitmentLog {
     error EpochExists(uint64 epoch);
     /// @notice The round was closed by another epoch already.
     error RoundClosed(bytes32 jobId, uint64 round, uint64 epoch);
-    /// @notice The commitment is empty or longer than COMMITMENT_BYTES_MAX.
-    error BadCommitmentLength(uint256 length);
+    /// @notice An epoch has fewer commitments.
+    error TooManyCommitments(uint256 count);
+    /// @notice The commitment names the record of another round.
+    error NotOfTheRound(bytes32 roundRecord);
 
     /// @notice Fixes the record of a round, once, and the aggregate that made its base state.
     /// @param head Head of the round's record (docs/PROTOCOL.md, "Round record"). From round 2 on it names the record that is
@@ -106,10 +109,11 @@ interface ICommitmentLog {
         uint32 count
     ) external;
 
-    /// @notice Publishes a commitment, so that a coordinator cannot drop it unseen. Anyone may call.
+    /// @notice Publishes a commitment: a coordinator that leaves it out of the epochs behind it loses its stake. Anyone may call; nothing
+    /// but the round that it names is checked. Publishing it again changes nothing.
     /// @param jobId The job.
     /// @param round A round that has a record.
-    /// @param commitment 1 to COMMITMENT_BYTES_MAX bytes.
+    /// @param commitment Signed, 226 bytes.
     function postCommitment(bytes32 jobId, uint64 round, bytes calldata commitment) external;
 
     /// @notice The record of a round.
@@ -141,6 +145,16 @@ interface ICommitmentLog {
         external
         view
         returns (bytes32 commitmentsRoot, uint32 count, uint64 blockNumber);
+
+    /// @notice The coordinator that posted an epoch, and stands for it.
+    /// @param epoch The epoch.
+    /// @return Zero if it was not posted.
+    function posterOf(uint64 epoch) external view returns (address);
+
+    /// @notice When a commitment was published.
+    /// @param leaf That it has in an epoch (docs/PROTOCOL.md).
+    /// @return blockNumber Of the first postCommitment() with it; 0 if there was none.
+    function publishedAt(bytes32 leaf) external view returns (uint256 blockNumber);
 
     /// @notice The source of the randomness that draws what is verified, for ever.
     /// @return The contract with the drand chain's beacons; zero: prevrandao of this chain draws.

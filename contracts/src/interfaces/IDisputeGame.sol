@@ -209,6 +209,26 @@ interface IDisputeGame is IDisputeMoves {
         bytes32 salt
     ) external payable;
 
+    /// @notice Opens a game about data that somebody stands for and does not give. Its asserter shows it (showWithheld) or loses the game
+    /// on its clock; there is nothing to prove about what it has shown. It is announced and paid for as by open(), and named
+    /// keccak256(abi.encode(DataRequest's hash, asserter)).
+    /// @param request What is asked for (Wanted, 1 byte), number of the tensor (4), number of the chunk (8); and of a commitment or a
+    /// delta the signed commitment's 226 bytes. A commitment has no numbers: it was published (CommitmentLog.postCommitment) in time and is
+    /// what its round fixes; the asserter is the coordinator that posted the epoch. It is also that of what a round begins with and trains
+    /// on. A delta's is its worker.
+    /// @param record The bytes of the head of the round's record. Of a state or dataset its round has an epoch.
+    /// @param slot Of a commitment, as in open(); else empty.
+    /// @param index Of the commitment in the epoch; 0 but of a delta. @param path From it to the epoch's root; empty but of a delta.
+    /// @param salt Of the announcement.
+    function openWithheld(
+        bytes calldata request,
+        bytes calldata record,
+        SlotProof calldata slot,
+        uint32 index,
+        bytes32[] calldata path,
+        bytes32 salt
+    ) external payable;
+
     /// @notice The bond of an announcement of the caller whose unit turned out faulty before it was opened.
     function reclaim(bytes32 unit, bytes32 salt) external;
 

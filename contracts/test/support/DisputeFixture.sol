@@ -68,6 +68,7 @@ abstract contract DisputeFixture is OneStepFixture {
     uint32 internal constant ANNOUNCE_BLOCKS = 2;
     uint32 internal constant OPEN_BLOCKS = 50;
     uint256 internal constant WINDOW_BLOCKS = 100;
+    uint256 internal constant NOTICE_BLOCKS = 20;
     uint64 internal constant ESCROW_GAS = 4_000_000;
     uint32 internal constant MISSED_PPM = 400_000;
     uint64 internal constant TOKENS_PER_STEP = 6;
@@ -117,7 +118,7 @@ abstract contract DisputeFixture is OneStepFixture {
         _runner = new DisputeRunner(_oneStep);
         _runs = new DisputeRuns();
         _runs.keep("right", _runner.run(Fault(Wrong.Nothing, 0, 0, 0)));
-        _opening = new OpeningRules(_log, WINDOW_BLOCKS);
+        _opening = new OpeningRules(_log, WINDOW_BLOCKS, NOTICE_BLOCKS);
         _trees = new TreeRules();
         _steps = new StepRules();
         _faults = new FaultRules();

@@ -91,9 +91,12 @@ library DisputeTrees {
     function chunkLeaves(bytes memory data) internal pure returns (bytes32[] memory leaves) {
         leaves = new bytes32[]((data.length + 1023) / 1024);
         for (uint256 i = 0; i < leaves.length; ++i) {
-            bytes memory part = chunk(data, i);
-            leaves[i] = sha256(abi.encodePacked(uint8(0), part, new bytes(1024 - part.length)));
+            leaves[i] = chunkLeaf(chunk(data, i));
         }
+    }
+
+    function chunkLeaf(bytes memory part) internal pure returns (bytes32) {
+        return sha256(abi.encodePacked(uint8(0), part, new bytes(1024 - part.length)));
     }
 
     function treeRoot(bytes memory data) internal pure returns (bytes32) {
@@ -101,12 +104,16 @@ library DisputeTrees {
     }
 
     function tensorRoot(Tensor memory t) internal pure returns (bytes32) {
+        return sha256(abi.encodePacked(uint8(2), descriptor(t), treeRoot(t.data)));
+    }
+
+    /// dtype, rank and dims, as they are hashed.
+    function descriptor(Tensor memory t) internal pure returns (bytes memory head) {
         uint256 rank = uint8(t.shape >> 160);
-        bytes memory head = abi.encodePacked(uint8(2), uint8(t.shape >> 168), uint8(rank));
+        head = abi.encodePacked(uint8(t.shape >> 168), uint8(rank));
         for (uint256 i = 0; i < rank; ++i) {
             head = abi.encodePacked(head, uint64(uint32(t.shape >> (32 * (4 - i)))));
         }
-        return sha256(abi.encodePacked(head, treeRoot(t.data)));
     }
 
     function tensorRoots(Tensor[] memory list) internal pure returns (bytes32[] memory roots) {

@@ -12,6 +12,7 @@
 #include "gym/contracts/dispute_game.hpp"
 #include "gym/contracts/gym_token.hpp"
 #include "gym/contracts/stake.hpp"
+#include "gym/coordinator/adapters/coordinator_data.hpp"
 #include "gym/coordinator/adapters/coordinator_units.hpp"
 #include "gym/protocol/commitment.hpp"
 
@@ -19,7 +20,8 @@ namespace gym::app {
 
 Result<std::unique_ptr<CoordinatorPlayer>> CoordinatorPlayer::open(
     const CoordinatorFile& file, const contracts::Deployment& deployment,
-    chain::ChainClient& client, chain::TxManager& transactions, const blob::BlobStore& blobs) {
+    chain::ChainClient& client, chain::TxManager& transactions, const blob::BlobStore& blobs,
+    db::Database& database) {
     std::unique_ptr<CoordinatorPlayer> out(new CoordinatorPlayer());
     GYM_TRY(out->claims_,
             player::ClaimStore::open(std::filesystem::path(file.disputes_folder) / "claims"));
@@ -36,7 +38,9 @@ Result<std::unique_ptr<CoordinatorPlayer>> CoordinatorPlayer::open(
         domain, *out->claims_, *out->units_,
         {}};
     std::vector<std::unique_ptr<player::Player>> players;
+    out->data_ = coordinator::make_coordinator_data(database, blobs, domain);
     players.push_back(player::make_defender(setup));
+    players.push_back(player::make_data_defender(setup, *out->data_));
     players.push_back(player::make_challenger(setup));
     if (!deployment.report_game.is_zero())
         players.push_back(

@@ -8,13 +8,14 @@
 #include "gym/chain/client.hpp"
 #include "gym/chain/tx_manager.hpp"
 #include "gym/contracts/deployment.hpp"
+#include "gym/db/database.hpp"
 #include "gym/player/player.hpp"
 #include "gym/player/player_thread.hpp"
 
 namespace gym::app {
 
-/// The coordinator's two sides of disputes: it defends its aggregates, and challenges workers that
-/// signed two commitments for one unit. It runs in its own thread, so that a move does not wait for
+/// The coordinator's two sides of disputes: it defends its aggregates, shows the data that it stands
+/// for, and challenges workers that signed two commitments for one unit. It runs in its own thread, so that a move does not wait for
 /// an audit or an aggregation. Both sides send with one key, and one transaction manager assigns
 /// its nonces.
 class CoordinatorPlayer {
@@ -25,7 +26,8 @@ class CoordinatorPlayer {
                                                            const contracts::Deployment& deployment,
                                                            chain::ChainClient& client,
                                                            chain::TxManager& transactions,
-                                                           const blob::BlobStore& blobs);
+                                                           const blob::BlobStore& blobs,
+                                                           db::Database& database);
 
     [[nodiscard]] player::ClaimStore& claims() { return *claims_; }
 
@@ -34,6 +36,7 @@ class CoordinatorPlayer {
 
     std::unique_ptr<player::ClaimStore> claims_;
     std::unique_ptr<player::UnitSource> units_;
+    std::unique_ptr<player::DataSource> data_;
     std::optional<player::PlayerThread> thread_;  ///< the first to end
 };
 

@@ -307,7 +307,8 @@ Status serve(const std::string& config_path, const CoordinatorFile& file,
     if (wrap_compute) compute = wrap_compute(std::move(compute));
     std::unique_ptr<CoordinatorPlayer> player;
     if (!file.disputes_folder.empty()) {
-        GYM_TRY(player, CoordinatorPlayer::open(file, deployment, *client, transactions, blobs));
+        GYM_TRY(player,
+                CoordinatorPlayer::open(file, deployment, *client, transactions, blobs, *database));
     }
     const auto stake = coordinator::make_evm_stake(*client, deployment.stake, clock, kStakeFreshMs);
     const auto verifier_stake =

@@ -1,5 +1,7 @@
 #include "gym/devnet/infrastructure.hpp"
 
+#include <algorithm>
+
 #include "gym/chain/private_chain.hpp"
 #include "gym/chain/tx_manager.hpp"
 #include "gym/contracts/account.hpp"
@@ -135,6 +137,8 @@ game::DisputeParams dispute_params(const ChainOptions& options) {
     out.block_time_s = options.block_time_ms / 1000 + 1;
     out.window_blocks = std::uint64_t{options.dispute_window_s} * 1000 / options.block_time_ms;
     out.open_blocks = static_cast<std::uint32_t>(out.window_blocks);
+    out.notice_blocks =
+        std::min(out.notice_blocks, std::max<std::uint64_t>(1, out.window_blocks / 4));
     out.thaw_period_s = out.window_blocks * out.block_time_s + 2 * out.clock_s;
     return out;
 }

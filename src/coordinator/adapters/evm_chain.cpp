@@ -13,6 +13,7 @@
 #include "gym/contracts/commitment_log.hpp"
 #include "gym/contracts/dispute_game.hpp"
 #include "gym/contracts/drand_beacon.hpp"
+#include "gym/game/withheld.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -21,16 +22,22 @@ namespace {
 constexpr std::size_t kAskedAgainMax = 8;
 constexpr std::uint64_t kDelayMaxS = 400 * std::uint64_t{86'400};
 
-/// Units about which something happened, and in which block the first game among that was opened.
-using Events = std::map<Digest, std::optional<std::uint64_t>>;
+/// What happened about a unit.
+struct Happened {
+    std::optional<std::uint64_t> opened;  ///< block of the first game that was opened
+    bool asks_data = false;               ///< that game is about withheld data
+};
+/// Units about which something happened.
+using Events = std::map<Digest, Happened>;
 
 /// Takes the events that change how a unit stands, in their order on chain.
 struct Collect {
     Events& units;
     std::uint64_t block;
     void operator()(const contracts::Opened& event) const {
-        auto& opened = units[event.unit];
-        if (!opened) opened = block;
+        Happened& happened = units[event.unit];
+        if (happened.opened) return;
+        happened = {block, game::read_withheld(event.data).ok()};
     }
     void operator()(const contracts::FaultFound& event) const { units.try_emplace(event.unit); }
     void operator()(const contracts::GameEnded& event) const { units.try_emplace(event.unit); }
@@ -165,6 +172,30 @@ class EvmChain final : public ChainPort {
         return std::optional<Digest>();
     }
 
+    Result<std::optional<CommitmentNews>> commitments_since(
+        const std::optional<std::uint64_t>& seen_block) override {
+        const std::lock_guard lock(mutex_);
+        GYM_TRY(const auto at, deep_block());
+        if (!at || (seen_block && *at <= *seen_block)) return std::optional<CommitmentNews>();
+        const Blocks blocks = blocks_behind(seen_block, *at);
+        CommitmentNews news;
+        news.seen_block = blocks.last;
+        news.is_all = blocks.last == *at;
+        // Anybody may fill blocks with them.
+        GYM_TRY(const auto logs,
+                chain::find_all_logs(client_, {log_.address(),
+                                               {contracts::CommitmentLog::published_topic()},
+                                               blocks.first,
+                                               blocks.last}));
+        for (const chain::Log& one : logs) {
+            GYM_TRY(const auto event, log_.parse_event(one));
+            const auto* posted =
+                event ? std::get_if<contracts::CommitmentPosted>(&*event) : nullptr;
+            if (posted != nullptr) news.published.push_back({posted->commitment, one.block_number});
+        }
+        return std::optional(std::move(news));
+    }
+
     std::optional<Address> dispute_game() const override {
         return games_ ? std::optional(games_->address()) : std::nullopt;
     }
@@ -184,24 +215,34 @@ class EvmChain final : public ChainPort {
         const std::lock_guard lock(mutex_);
         GYM_TRY(const auto at, deep_block());
         if (!at || (seen_block && *at <= *seen_block)) return std::optional<GameNews>();
-        const std::uint64_t next = seen_block ? *seen_block + 1 : *at;
-        const std::uint64_t first = next - std::min(next, chain::kReorgBlocks);
+        const Blocks blocks = blocks_behind(seen_block, *at);
         GameNews news;
-        news.seen_block = std::min(*at, first + chain::ChainClient::kBlocksPerQueryMax - 1);
+        news.seen_block = blocks.last;
         GYM_TRY(news.window_blocks, window_blocks());
-        GYM_TRY(Events asked, units_in_logs(first, news.seen_block));
+        GYM_TRY(Events asked, units_in_logs(blocks.first, blocks.last));
         for (const Digest& unit : recent(asked, news.seen_block))
             asked.try_emplace(unit);
         for (const Digest& unit : next_of(open))
             asked.try_emplace(unit);
-        for (const auto& [unit, opened] : asked) {
+        for (const auto& [unit, happened] : asked) {
             GYM_TRY(const auto now, games_->unit_of(client_, unit, *at));
-            news.units.push_back({unit, now.asserter, now.games, now.proven_at_s != 0, opened});
+            news.units.push_back({unit, now.asserter, now.games, now.proven_at_s != 0,
+                                  happened.opened, happened.asks_data});
         }
         return std::optional(std::move(news));
     }
 
   private:
+    struct Blocks {
+        std::uint64_t first = 0, last = 0;
+    };
+    /// What one look reads: from before the last one's end, as far as a reorganisation reaches.
+    static Blocks blocks_behind(const std::optional<std::uint64_t>& seen, std::uint64_t deep) {
+        const std::uint64_t next = seen ? *seen + 1 : deep;
+        const std::uint64_t first = next - std::min(next, chain::kReorgBlocks);
+        return {first, std::min(deep, first + chain::ChainClient::kBlocksPerQueryMax - 1)};
+    }
+
     /// What the contract refused is tried again with each call, which says why it was refused.
     Status submit(const std::string& id, const contracts::ContractCall& call) {
         const auto known = transactions_.find(id);
@@ -255,6 +296,13 @@ class EvmChain final : public ChainPort {
                             "the dispute game " + games_->address().hex() +
                                 " is about commitments in " + opening.commitment_log.hex() +
                                 ", this network's are in " + log_.address().hex());
+            GYM_TRY(const std::uint64_t notice, games_->notice_blocks(client_));
+            if (confirmations_ >= notice)
+                return fail(ErrorCode::kConflict,
+                            "`confirmations` is " + std::to_string(confirmations_) +
+                                ": this network's coordinator has to take what workers publish " +
+                                std::to_string(notice) +
+                                " blocks before an epoch, and would see it too late; lower it");
             window_blocks_ = opening.window_blocks;
         }
         return *window_blocks_;
@@ -273,7 +321,7 @@ class EvmChain final : public ChainPort {
 
     /// Units with a log in `now`, and those whose log a reorganisation may have removed since.
     std::vector<Digest> recent(const Events& now, std::uint64_t seen_block) {
-        for (const auto& [unit, opened] : now)
+        for (const auto& [unit, happened] : now)
             logged_[unit] = seen_block;
         std::vector<Digest> out;
         for (const auto& [unit, block] : logged_)

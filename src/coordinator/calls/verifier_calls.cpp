@@ -80,6 +80,10 @@ Result<std::optional<protocol::Reason>> find_difference(const Context& context,
         case protocol::Difference::kRecords:
             break;
     }
+    // A commitment that was published on chain came without its records.
+    if (stored.records.empty())
+        return Found(protocol::result_differs(unit.key, "records root", claim.records_root,
+                                              report.records_root));
     GYM_TRY(const auto difference, context.deps.compute.first_difference(stored.records, records));
     if (!difference)
         return fail(ErrorCode::kInternal, "two records roots differ and no record does");

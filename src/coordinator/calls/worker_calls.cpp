@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "drivers/commitments.hpp"
 #include "drivers/membership.hpp"
 #include "gym/coordinator/decisions.hpp"
 #include "gym/registry/blob_access.hpp"
+#include "gym/registry/chain_commitments.hpp"
 #include "gym/registry/delta_places.hpp"
 #include "gym/registry/prefixes.hpp"
 
@@ -13,37 +15,13 @@ namespace {
 
 using protocol::UnitState;
 
-/// The unit that a commitment names, checked against its round but not yet against its state.
-struct Target {
-    registry::Job job;
-    Digest unit;
-};
-
-Result<Target> find_target(const Context& context, const Address& worker,
-                           const protocol::UnitCommitment& commitment) {
-    return context.transact([&](db::Transaction& tx) -> Result<Target> {
-        GYM_TRY(const registry::Node node, registry::get_node(tx, worker));
-        // Not from the database: a round's record is long, and each of its workers asks for it.
-        GYM_TRY(const auto round, context.facts->round_by_record(tx, commitment.round_record));
-        if (round == nullptr)
-            return fail(ErrorCode::kNotFound,
-                        "commitment: no round has record " + commitment.round_record.hex());
-        const protocol::RoundRecord& record = round->record;
-        const protocol::UnitKey key{record.job_id, record.round, commitment.slot, 0};
-        GYM_CHECK(protocol::check_against_round(commitment, record, round->record_hash, worker,
-                                                key.attempt));
-        GYM_TRY(registry::Job job, registry::get_job(tx, record.job_id));
-        return Target{std::move(job), protocol::unit_id(key)};
-    });
-}
-
 /// Where a delta is that a worker commits to.
 enum class Possession { kHere, kOnMirrors };
 
 /// Whoever knows the root of a delta, which is published, must not make that delta one of its own
 /// job, whose nodes may fetch it: the worker has sent its bytes. What else is stored is not told.
 /// Or it named mirrors that have it: those have public deltas alone.
-Result<Possession> check_possession(const Context& context, const Target& target,
+Result<Possession> check_possession(const Context& context, const CommitmentTarget& target,
                                     const Address& worker, const Digest& delta) {
     const bool is_public = target.job.access.visibility == registry::Visibility::kPublic;
     std::optional<Possession> found;
@@ -64,7 +42,7 @@ Result<Possession> check_possession(const Context& context, const Target& target
 
 /// The payload must be the one that the commitment names. A delta on mirrors is looked at when it
 /// is here (aggregate_round()).
-Status check_payload(const Context& context, const Target& target,
+Status check_payload(const Context& context, const CommitmentTarget& target,
                      const protocol::UnitCommitment& commitment, ByteView records,
                      Possession possession) {
     if (records.size() > context.options.records_bytes_max)
@@ -93,27 +71,7 @@ struct Taken {
     std::optional<protocol::Reason> fault;
 };
 
-/// The second signed commitment for one unit: evidence, and the end of the worker.
-Result<Taken> take_equivocation(const Context& context, db::Transaction& tx, const Target& target,
-                                const registry::Unit& unit, const registry::StoredCommitment& first,
-                                const protocol::SignedCommitment& second, UnixMs now_ms) {
-    const protocol::LifecycleParams& params = target.job.terms.lifecycle;
-    GYM_CHECK(registry::store_equivocation(tx, unit.id, second, now_ms));
-    const protocol::Reason reason =
-        protocol::equivocation(unit.key, first.leaf, protocol::commitment_leaf(second));
-    registry::Unit faulty = unit;
-    if (protocol::is_legal(unit.status.state, UnitState::kRejected)) {
-        GYM_TRY(faulty, registry::advance(tx, unit.id, protocol::event::FaultProven{}, params,
-                                          now_ms, reason));
-    } else {
-        faulty.reason_code = protocol::to_string(reason.code);
-        faulty.reason = reason.sentence;
-    }
-    GYM_CHECK(exclude_worker(context, tx, faulty, now_ms));
-    return Taken{{}, reason};
-}
-
-Result<Taken> take(const Context& context, const Address& worker, const Target& target,
+Result<Taken> take(const Context& context, const Address& worker, const CommitmentTarget& target,
                    const protocol::SignedCommitment& commitment, ByteView records) {
     return context.transact_feed([&](db::Transaction& tx) -> Result<Taken> {
         const UnixMs now_ms = context.now();
@@ -122,8 +80,11 @@ Result<Taken> take(const Context& context, const Address& worker, const Target& 
         GYM_TRY(const auto stored, registry::find_commitment(tx, unit.id));
         if (stored && stored->commitment.commitment == commitment.commitment)
             return Taken{{unit.id, stored->leaf, stored->received_at_ms}, std::nullopt};
-        if (stored)
-            return take_equivocation(context, tx, target, unit, *stored, commitment, now_ms);
+        if (stored) {
+            GYM_TRY(const protocol::Reason fault,
+                    take_equivocation(context, tx, target, unit, *stored, commitment));
+            return Taken{{}, fault};
+        }
         GYM_CHECK(require_node(tx, worker, records::NodeRole::kWorker));
         GYM_CHECK(registry::store_commitment(tx, unit.id, commitment, records, now_ms));
         const auto committed = registry::advance(tx, unit.id, protocol::event::Committed{},
@@ -134,7 +95,7 @@ Result<Taken> take(const Context& context, const Address& worker, const Target& 
     });
 }
 
-Result<bool> contradicts(const Context& context, const Target& target,
+Result<bool> contradicts(const Context& context, const CommitmentTarget& target,
                          const protocol::UnitCommitment& commitment) {
     GYM_TRY(const auto stored, context.transact([&](db::Transaction& tx) {
         return registry::find_commitment(tx, target.unit);
@@ -143,12 +104,12 @@ Result<bool> contradicts(const Context& context, const Target& target,
 }
 
 Result<records::InclusionReceipt> inclusion(const Context& context, db::Transaction& tx,
-                                            const registry::Unit& unit) {
-    GYM_TRY(const auto sealed, context.facts->sealed_epoch(tx, *unit.epoch));
+                                            std::uint64_t epoch, std::uint64_t leaf_index) {
+    GYM_TRY(const auto sealed, context.facts->sealed_epoch(tx, epoch));
     records::InclusionReceipt out;
-    out.epoch = *unit.epoch;
+    out.epoch = epoch;
     out.commitments_root = sealed->commitments_root;
-    out.leaf_index = *unit.leaf_index;
+    out.leaf_index = leaf_index;
     out.leaf_count = sealed->tree.leaf_count();
     GYM_TRY(out.siblings, sealed->tree.prove(out.leaf_index));
     return out;
@@ -222,7 +183,7 @@ Result<records::CommitmentAck> commit_unit(const Context& context, const Address
                                            const protocol::SignedCommitment& commitment,
                                            ByteView records) {
     GYM_CHECK(protocol::verify_signature(context.options.domain, commitment, worker));
-    GYM_TRY(const Target target, find_target(context, worker, commitment.commitment));
+    GYM_TRY(const CommitmentTarget target, find_target(context, worker, commitment.commitment));
     // A second, different commitment is a fault whatever came with it.
     GYM_TRY(const bool equivocates, contradicts(context, target, commitment.commitment));
     if (!equivocates) {
@@ -239,8 +200,15 @@ Result<records::UnitReceipt> unit_receipt(const Context& context, const Digest& 
     return context.transact([&](db::Transaction& tx) -> Result<records::UnitReceipt> {
         GYM_TRY(const registry::Unit unit, registry::get_unit(tx, id));
         records::UnitReceipt out{unit, {}, {}};
-        if (!unit.epoch) return out;
-        GYM_TRY(out.inclusion, inclusion(context, tx, unit));
+        if (!unit.epoch) {
+            GYM_TRY(const auto published, registry::find_chain_commitment(tx, id));
+            if (!published || !published->epoch) return out;
+            GYM_TRY(out.inclusion,
+                    inclusion(context, tx, *published->epoch, published->leaf_index));
+            out.commitment = published->commitment;
+            return out;
+        }
+        GYM_TRY(out.inclusion, inclusion(context, tx, *unit.epoch, *unit.leaf_index));
         GYM_TRY(const auto stored, registry::find_commitment(tx, id));
         if (stored) out.commitment = stored->commitment;
         return out;

@@ -90,6 +90,13 @@ Status punish_worker(const Context& context, db::Transaction& tx, const Disputed
         context.now());
 }
 
+/// Its stake is the price: what its jobs train from is as right as it was.
+void lament(const DisputedUnit& fault, TickSummary& summary) {
+    note(summary, "the coordinator lost game " + fault.name.hex() +
+                      " about data that it did not show in time, and stake with it: see that it is "
+                      "online and keeps `disputes_folder`, and add stake");
+}
+
 /// Training from a state that was proven wrong is worthless, and the coordinator's next fault would
 /// cost it nothing.
 Status distrust(const Context& context, db::Transaction& tx, const DisputedUnit& fault,
@@ -124,6 +131,10 @@ Status take_fault(const Context& context, const Address& contract, const Dispute
         GYM_TRY(const bool mine,
                 registry::mark_fault_handled(tx, contract, fault.name, context.now()));
         if (!mine) return {};
+        if (fault.asserter == context.deps.key.address() && fault.asks_data) {
+            lament(fault, summary);
+            return {};
+        }
         if (fault.asserter == context.deps.key.address())
             return distrust(context, tx, fault, summary);
         return punish_worker(context, tx, fault, summary);

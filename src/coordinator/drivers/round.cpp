@@ -11,6 +11,7 @@
 #include "drivers/quorum.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/coordinator/decisions.hpp"
+#include "gym/registry/chain_commitments.hpp"
 #include "gym/registry/prefixes.hpp"
 
 namespace gym::coordinator {
@@ -90,7 +91,15 @@ Status expire_late(db::Transaction& tx, const registry::Job& job, const registry
     return {};
 }
 
-/// Closes the round for commitments: those that are there become the leaves of its epoch.
+/// Whether the round before took late commitments.
+Result<bool> took_late_before(db::Transaction& tx, const registry::Round& round) {
+    if (round.round == 1) return false;
+    GYM_TRY(const registry::Round before, registry::get_round(tx, round.job_id, round.round - 1));
+    return before.record.accept_late;
+}
+
+/// Closes the round for commitments: those that are there become the leaves of its epoch, and
+/// behind them those that were published to units that had ended.
 Status seal(const Context& context, const registry::Job& job, const registry::Round& round,
             TickSummary& summary) {
     const Status sealed = context.transact([&](db::Transaction& tx) -> Status {
@@ -102,6 +111,11 @@ Status seal(const Context& context, const registry::Job& job, const registry::Ro
         for (const registry::Unit& unit : committed)
             ids.push_back(unit.id);
         GYM_CHECK(registry::set_epoch(tx, round.epoch, ids));
+        GYM_TRY(const bool late_before, took_late_before(tx, round));
+        GYM_TRY(const auto published, registry::chain_commitments_without_epoch(
+                                          tx, round.job_id, round.round, late_before));
+        GYM_CHECK(registry::set_chain_epoch(tx, round.epoch, static_cast<std::uint32_t>(ids.size()),
+                                            published));
         GYM_TRY(const auto leaves, registry::epoch_leaves(tx, round.epoch));
         std::vector<Digest> digests;
         digests.reserve(leaves.size());
@@ -230,6 +244,7 @@ Result<Observed> observe(const Context& context, const registry::Job& job,
     // The epoch begins the window in which the aggregate that the record names can be challenged.
     if (round.state == RoundState::kOpen && job.terms.elastic.overlap != 0 && !round.next_base)
         out.facts.held = true;
+    if (round.state == RoundState::kOpen && !context.log_read->load()) out.facts.held = true;
     if (out.facts.held && round.state == RoundState::kVerifying && job.terms.elastic.hold_drawn) {
         GYM_TRY(const auto all,
                 context.transact([&](db::Transaction& tx) { return timely_units(tx, round); }));

@@ -134,7 +134,11 @@ TEST_F(ContractsOnAnvil, EveryEventArrivesOnceItIsFinal) {
     const auto domain = protocol::signing_domain(deployment_.chain_id, deployment_.commitment_log);
     const auto aggregate = protocol::sign(domain, made, deployer_);
     send(admin_, commitments().post_aggregate(job, 1, protocol::encode(aggregate)), "aggregate");
-    send(payer_, commitments().post_commitment(job, 1, Bytes{1, 2, 3}), "commitment");
+    protocol::UnitCommitment trained;
+    trained.round_record = record;
+    trained.slot = 3;
+    const auto worked = protocol::sign(domain, trained, owner_);
+    send(payer_, commitments().post_commitment(job, 1, protocol::encode(worked)), "commitment");
     send(admin_, commitments().post_epoch({1, job, 1, record, 5}), "epoch");
     EXPECT_EQ(commitments().round_of(anvil_.client(), job, 1).value().epoch, 1U);
     EXPECT_EQ(commitments().epoch_of(anvil_.client(), 1).value().count, 5U);
@@ -179,7 +183,10 @@ TEST_F(ContractsOnAnvil, EveryEventArrivesOnceItIsFinal) {
                                           protocol::encode(aggregate)}));
     EXPECT_EQ(commitments().aggregate_of(anvil_.client(), job, 1).value().unit, unit);
     EXPECT_EQ(std::get<contracts::CommitmentPosted>(posts[2]),
-              (contracts::CommitmentPosted{job, 1, owner, {1, 2, 3}}));
+              (contracts::CommitmentPosted{job, 1, owner, protocol::encode(worked)}));
+    const Digest leaf = protocol::commitment_leaf(worked);
+    EXPECT_GT(commitments().published_at(anvil_.client(), leaf).value(), 0U);
+    EXPECT_EQ(commitments().poster_of(anvil_.client(), 1).value(), deployer_.address());
     EXPECT_EQ(std::get<contracts::EpochPosted>(posts[3]),
               (contracts::EpochPosted{1, job, 1, record, 5}));
 }

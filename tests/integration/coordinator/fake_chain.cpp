@@ -56,6 +56,20 @@ Status FakeChain::post_aggregate(const coordinator::AggregatePost& aggregate) {
     return {};
 }
 
+Result<std::optional<coordinator::CommitmentNews>> FakeChain::commitments_since(
+    const std::optional<std::uint64_t>& seen_block) {
+    const std::lock_guard lock(mutex_);
+    GYM_CHECK(reachable());
+    if (log_down) return fail(ErrorCode::kUnavailable, "the chain has no logs");
+    if (seen_block && head_ <= *seen_block) return std::optional<coordinator::CommitmentNews>();
+    coordinator::CommitmentNews news;
+    news.seen_block = head_;
+    for (const auto& item : published_)
+        if (item.block <= head_ && item.block > seen_block.value_or(0))
+            news.published.push_back(item);
+    return std::optional(std::move(news));
+}
+
 Result<std::optional<std::uint64_t>> FakeChain::aggregate_block(
     const coordinator::AggregatePost& aggregate) {
     const std::lock_guard lock(mutex_);

@@ -41,6 +41,8 @@ class FakeChain final : public coordinator::ChainPort {
         GYM_CHECK(reachable());
         return drand == round ? drand_proven : std::nullopt;
     }
+    Result<std::optional<coordinator::CommitmentNews>> commitments_since(
+        const std::optional<std::uint64_t>& seen_block) override;
     std::optional<Address> dispute_game() const override { return games_contract; }
     Result<std::optional<std::uint64_t>> disputable_blocks() override {
         GYM_CHECK(reachable());
@@ -53,9 +55,12 @@ class FakeChain final : public coordinator::ChainPort {
     [[nodiscard]] std::uint64_t head() const { return head_; }
     /// Commitments to aggregates that are on chain, or in the next block.
     [[nodiscard]] std::size_t aggregates() const { return aggregates_.size(); }
+    /// Publishes a commitment in the next block, whoever does.
+    void publish(Bytes commitment) { published_.push_back({std::move(commitment), head_ + 1}); }
     /// Sets the contract's answer about a unit from the next block on.
     void play(const registry::DisputedUnit& unit);
     bool down = false;
+    bool log_down = false;     ///< the log of published commitments alone
     bool takes_rounds = true;  ///< else their records stay on their way
     std::map<std::uint64_t, coordinator::EpochPost> epochs;
     std::optional<Digest> beacon;           ///< of every block; absent: each has its own
@@ -76,6 +81,7 @@ class FakeChain final : public coordinator::ChainPort {
     std::map<std::pair<Digest, std::uint64_t>, std::pair<Bytes, std::uint64_t>> aggregates_;
     std::map<std::pair<Digest, std::uint64_t>, Bytes> heads_;
     std::map<std::uint64_t, std::uint64_t> epoch_blocks_;
+    std::vector<coordinator::CommitmentNews::Item> published_;
     std::map<Digest, std::pair<std::uint64_t, registry::DisputedUnit>> games_;  // since which block
 };
 

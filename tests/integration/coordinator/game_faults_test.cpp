@@ -219,5 +219,17 @@ TEST_F(CoordinatorGames, AnAggregateThatIsProvenWrongPausesItsJob) {
     EXPECT_EQ(world.job(job).status, registry::JobStatus::kRunning) << "its owner decides";
 }
 
+/// Data that it did not show in time says nothing about the model.
+TEST_F(CoordinatorGames, AGameAboutDataThatItLostPausesNoJob) {
+    commit(honest);
+    commit(other);
+    registry::DisputedUnit lost{Digest{{9}}, world.key.address(), 0, true};
+    lost.asks_data = true;
+    world.chain.play(lost);
+    world.chain.mine();
+    world.settle();
+    EXPECT_EQ(world.job(job).status, registry::JobStatus::kRunning);
+}
+
 }  // namespace
 }  // namespace gym::testing

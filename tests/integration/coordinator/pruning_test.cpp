@@ -258,16 +258,16 @@ TEST(NamedBlobs, CoverEveryColumnOfTheSchemaThatNamesABlob) {
     };
     const std::set<std::string> other{
         // ids of rows, and references to them
-        "challenge.nonce", "dataset_part.mix", "dataset_part.part", "dataset_manifest.dataset",
-        "dataset_tokenizer.dataset", "dataset.nearest", "dataset.root", "dataset_version.root",
-        "disputed_unit.name", "equivocation.unit_id", "evaluation.id", "evaluation.reference",
-        "idempotency.job_id", "job.dataset_root", "job.id", "job_data.dataset", "job_data.job_id",
-        "job_funding.job_id", "job_funding.nonce", "job_order.job_id", "job_order.nonce",
-        "job_order.spec", "order_state.job_id", "order_state.nonce", "measurement.dataset",
-        "measurement.evaluation", "missed_draw.unit_id", "mix_recipe.mix", "mix_recipe.recipe",
-        "model_version.job_id", "node.excluded_unit", "report.unit_id", "report_claim.unit_id",
-        "round.job_id", "unit.id", "unit.job_id", "unit_commitment.unit_id", "unit_event.unit_id",
-        "unit_records.unit_id",
+        "chain_commitment.unit_id", "challenge.nonce", "dataset_part.mix", "dataset_part.part",
+        "dataset_manifest.dataset", "dataset_tokenizer.dataset", "dataset.nearest", "dataset.root",
+        "dataset_version.root", "disputed_unit.name", "equivocation.unit_id", "evaluation.id",
+        "evaluation.reference", "idempotency.job_id", "job.dataset_root", "job.id",
+        "job_data.dataset", "job_data.job_id", "job_funding.job_id", "job_funding.nonce",
+        "job_order.job_id", "job_order.nonce", "job_order.spec", "order_state.job_id",
+        "order_state.nonce", "measurement.dataset", "measurement.evaluation", "missed_draw.unit_id",
+        "mix_recipe.mix", "mix_recipe.recipe", "model_version.job_id", "node.excluded_unit",
+        "report.unit_id", "report_claim.unit_id", "round.job_id", "unit.id", "unit.job_id",
+        "unit_commitment.unit_id", "unit_event.unit_id", "unit_records.unit_id",
         // roots of contents, not of a blob's bytes: each has its blob beside it or is in no store
         "dataset.tokenizer", "dataset_manifest.root", "job.base_state_root",
         "job.evaluate_program_root", "job.init_root", "job.logits_program_root",
@@ -276,11 +276,12 @@ TEST(NamedBlobs, CoverEveryColumnOfTheSchemaThatNamesABlob) {
         "round.aggregate_program_root", "round.base_state_root", "round.momentum_root",
         "round.next_base_root", "round.next_momentum_root",
         // hashes, seeds, salts, trees over other roots
-        "evaluation.base_state_root", "evaluation.baseline_state_root", "evaluation.held_out",
-        "evaluation.held_out_root", "evaluation.program_root", "evaluation.salt", "evaluation.seed",
-        "job.seed", "measurement.state_root", "report.delta_root", "report.digest",
-        "report.final_state_root", "report.records_root", "report.salt", "report.trace",
-        "round.beacon", "round.commitments_root", "round.record_hash", "unit_commitment.leaf",
+        "chain_commitment.leaf", "evaluation.base_state_root", "evaluation.baseline_state_root",
+        "evaluation.held_out", "evaluation.held_out_root", "evaluation.program_root",
+        "evaluation.salt", "evaluation.seed", "job.seed", "measurement.state_root",
+        "report.delta_root", "report.digest", "report.final_state_root", "report.records_root",
+        "report.salt", "report.trace", "round.beacon", "round.commitments_root",
+        "round.record_hash", "unit_commitment.leaf",
         // counts
         "node.refused_blobs", "size_limits.blob_bytes_max",
         // of prefixes: their units, and links of record chains

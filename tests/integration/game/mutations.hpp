@@ -3,6 +3,7 @@
 #include "gym/commit/sha256.hpp"
 #include "gym/crypto/keccak.hpp"
 #include "random_game.hpp"
+#include "withheld_mutations.hpp"
 
 /// Moves with something changed: flipped bits, other numbers, longer and shorter lists.
 namespace gym::game::testing {
@@ -29,6 +30,15 @@ inline void mutate(Rng& rng, Stage& stage) {
 }
 inline void mutate(Rng& rng, OuterTree& tree) {
     tree = static_cast<OuterTree>(rng() % 5);
+}
+inline void mutate(Rng& rng, Wanted& what) {
+    what = static_cast<Wanted>(rng() % 8);
+}
+inline void mutate(Rng& rng, Address& address) {
+    if (rng() % 4 == 0)
+        address = {};
+    else
+        address.data[rng() % Address::kSize] ^= static_cast<std::uint8_t>(1U << rng() % 8);
 }
 inline void mutate(Rng& rng, Digest& digest) {
     if (rng() % 4 == 0)
@@ -107,7 +117,16 @@ void reseal(Rng& rng, Cursor& c, M& m) {
         m.op.step = hash_of(m.step);
     else if constexpr (requires { m.facts, m.op; })
         m.op.step = hash_of(m.facts);
-    if constexpr (requires { m.frame; })
+    if constexpr (std::same_as<M, move::ShowWithheld>) {
+        if (rng() % 2 == 0) lead_to_root(m);
+        // Another commitment than the one that is asked for, or the same.
+        if (rng() % 2 == 0) {
+            commit::Hasher hasher;
+            m.request.leaf =
+                hasher.update(as_bytes("gym.commitment.v1")).update(m.content).finish();
+        }
+        c.frame = hash_of(m.request);
+    } else if constexpr (requires { m.frame; })
         c.frame = hash_of(m.frame);
     else if constexpr (requires { m.op; })
         c.frame = hash_of(m.op);

@@ -102,6 +102,10 @@ class RandomGame : private GameWriter {
 /// A long column of random values, of one part of which the asserter may say something wrong.
 [[nodiscard]] std::vector<Case> random_parts(Rng& rng);
 
+/// The answers of games about withheld data, one of each kind, with data of their own.
+/// @param domain that commitments are signed for.
+[[nodiscard]] std::vector<Case> random_withheld(Rng& rng, const crypto::Eip712Domain& domain);
+
 /// A tensor of which one bit is another.
 [[nodiscard]] dispute::TracedTensor with_flipped_bit(const dispute::TracedTensor& tensor,
                                                      std::uint64_t bit);

@@ -36,7 +36,7 @@ class RulesOnChain {
           elements_(evm_.deploy("ElementRules", {evm_.one_step()})),
           outer_(evm_.deploy("OuterRules")),
           outer_proofs_(evm_.deploy("OuterProofs")),
-          opening_(evm_.deploy("OpeningRules", {evm_.harness(), kWindowBlocks})) {}
+          opening_(evm_.deploy("OpeningRules", {evm_.harness(), kWindowBlocks, kNoticeBlocks})) {}
 
     /// Of commitments; the log itself is not asked.
     [[nodiscard]] crypto::Eip712Domain domain() const {
@@ -71,7 +71,7 @@ class RulesOnChain {
             "pickOuterTensor", "pickElement",  "pickRow",    "postRow",   "pickPart"};
         static const std::set<std::string_view> kOuterProofs{
             "proveColumn", "proveOuter", "proveOuterSlot", "proveRow", "proveUpdate", "provePart"};
-        if (name == "proveSigner") return opening_;
+        if (name == "proveSigner" || name == "showWithheld") return opening_;
         if (kOuter.contains(name)) return outer_;
         if (kOuterProofs.contains(name)) return outer_proofs_;
         if (kTrees.contains(name)) return trees_;
@@ -79,7 +79,8 @@ class RulesOnChain {
         return name.starts_with("prove") ? elements_ : steps_;
     }
 
-    static constexpr std::uint64_t kWindowBlocks = 7'200, kChainId = 31'337;
+    static constexpr std::uint64_t kWindowBlocks = 7'200, kNoticeBlocks = 300;
+    static constexpr std::uint64_t kChainId = 31'337;
     Evm evm_;
     Address trees_, steps_, faults_, elements_, outer_, outer_proofs_, opening_;
 };
@@ -160,6 +161,8 @@ TEST_F(RulesDifferential, GamesOfRealUnitsAndWhatIsAlmostAMove) {
         cases.insert(cases.end(), outer.begin(), outer.end());
         const std::vector<Case> rows = RandomOuter(rng, update, game).play();
         cases.insert(cases.end(), rows.begin(), rows.end());
+        const std::vector<Case> withheld = random_withheld(rng, chain().domain());
+        cases.insert(cases.end(), withheld.begin(), withheld.end());
         if (game % 4 == 0) {
             const std::vector<Case> more = random_descent(rng);
             cases.insert(cases.end(), more.begin(), more.end());

@@ -29,6 +29,10 @@ class VirtualChain final : public coordinator::ChainPort {
         const coordinator::AggregatePost& aggregate) override;
     Result<std::optional<std::uint64_t>> epoch_block(const coordinator::EpochPost& epoch) override;
     Result<std::optional<Digest>> randomness(std::uint64_t block) override;
+    Result<std::optional<coordinator::CommitmentNews>> commitments_since(
+        const std::optional<std::uint64_t>& /*seen_block*/) override {
+        return std::optional<coordinator::CommitmentNews>();  // nobody publishes any
+    }
     std::optional<Address> dispute_game() const override { return std::nullopt; }
     Result<std::optional<std::uint64_t>> disputable_blocks() override {
         return std::optional<std::uint64_t>();

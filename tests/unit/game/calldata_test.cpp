@@ -48,6 +48,10 @@ TEST(Calldata, IsWhatTheContractsTake) {
         {{{{14, 15}, {filled(60)}}}, filled(61), {filled(62), filled(63)}}};
     EXPECT_EQ(hash_of_call(column),
               "0xaeaaaf347684d4810424e91647390963ba045e9097937138d94c79d981564cc3");
+    const move::ShowWithheld shown{
+        sample_request(), {10, 11}, {12}, {filled(60), filled(61)}, {filled(62)}};
+    EXPECT_EQ(hash_of_call(shown),
+              "0x2076ad6769c0027d2bec7a88b133e3a0df1591a8e71bdc969c1e6dcbbcb85f03");
 }
 
 TEST(Calldata, OfEveryMoveIsReadBack) {

@@ -67,6 +67,8 @@ TEST(DisputeParams, BoundsOfTheContractsAreSaidBeforeDeploying) {
         {"at least one block", [](DisputeParams& p) { p.announce_blocks = 0; }},
         {"at least one block", [](DisputeParams& p) { p.open_blocks = 0; }},
         {"window", [](DisputeParams& p) { p.window_blocks = 0; }},
+        {"notice", [](DisputeParams& p) { p.notice_blocks = 0; }},
+        {"notice", [](DisputeParams& p) { p.notice_blocks = p.window_blocks + 1; }},
         {"window", [](DisputeParams& p) { p.window_blocks = p.announce_blocks; }},
         {"block time", [](DisputeParams& p) { p.block_time_s = 0; }},
         {"500000 ppm", [](DisputeParams& p) { p.burned_ppm = 499'999; }},

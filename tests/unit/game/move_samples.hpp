@@ -48,6 +48,12 @@ inline OuterFrame sample_outer() {
     return {filled(111), filled(112), filled(113), 114,
             14,          filled(115), filled(116), OuterTree::kMomentum};
 }
+inline DataRequest sample_request() {
+    DataRequest request{Wanted::kLateDelta, filled(121), 122, 123, 124, filled(125), 126,
+                        filled(127),        filled(128), 129, {}};
+    request.worker.data.fill(130);
+    return request;
+}
 inline Pick sample_pick() {
     return {40, filled(41), {filled(42), filled(43)}, filled(44), {filled(45)}};
 }
@@ -65,8 +71,15 @@ inline void randomise(Rng& rng, Stage& stage) {
 inline void randomise(Rng& rng, OuterTree& tree) {
     tree = static_cast<OuterTree>(rng() % 4);
 }
+inline void randomise(Rng& rng, Wanted& what) {
+    what = static_cast<Wanted>(1 + rng() % 6);
+}
 inline void randomise(Rng& rng, Digest& digest) {
     digest = random_digest(rng);
+}
+inline void randomise(Rng& rng, Address& address) {
+    for (std::uint8_t& byte : address.data)
+        byte = static_cast<std::uint8_t>(rng());
 }
 inline void randomise(Rng& rng, Bytes& bytes) {
     bytes.resize(rng() % 80);

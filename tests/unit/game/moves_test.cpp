@@ -27,6 +27,10 @@ TEST(Hashes, AreThoseOfTheContracts) {
     EXPECT_EQ(hash_of(sample_outer()).hex(),
               "0x696c90f2130e9f4a4f4d5847895a53c6669c5312c7f240bdcce27baf6924e236");
     EXPECT_EQ(hash_of(UnitFacts(sample_outer_facts())), hash_of(sample_outer_facts()));
+    // Of "gym.data_request.v1" and then the encoding.
+    EXPECT_EQ(hash_of(sample_request()).hex(),
+              "0xd860939109a66fde438795b0a0cb42ad195a9b4c6930f3834b8f9a9eae8df0ef");
+    EXPECT_EQ(hash_of(UnitFacts(sample_request())), hash_of(sample_request()));
     EXPECT_EQ(steps_frame(filled(32), filled(33)).hex(),
               "0x7ad60f34e5e7c550944ba648e679bbcd7259c28327bbbee80a775522a9a85bc7");
 }
@@ -61,6 +65,7 @@ TEST(Hashes, ChangeWithEveryMember) {
     expect_every_member_counts(sample_op());
     expect_every_member_counts(sample_outer_facts());
     expect_every_member_counts(sample_outer());
+    expect_every_member_counts(sample_request());
 }
 
 TEST(Moves, KnowWhoseTheyAre) {
@@ -79,7 +84,7 @@ TEST(Moves, KnowWhoseTheyAre) {
         }
     }
     EXPECT_EQ(names.size(), std::variant_size_v<Move>);
-    EXPECT_EQ(answers, 11);
+    EXPECT_EQ(answers, 12);
     EXPECT_EQ(proofs, 14);
 }
 

@@ -105,6 +105,7 @@ Status read_dispute(YamlMap map, game::DisputeParams& params) {
     GYM_CHECK(number("escrow_gas", params.escrow_gas));
     GYM_CHECK(number("missed_clock_ppm", params.missed_clock_ppm));
     GYM_CHECK(number("window_blocks", params.window_blocks));
+    GYM_CHECK(number("notice_blocks", params.notice_blocks));
     GYM_CHECK(number("thaw_period_s", params.thaw_period_s));
     GYM_CHECK(number("burned_ppm", params.burned_ppm));
     GYM_CHECK(number("compensation_ppm", params.compensation_ppm));

@@ -7,6 +7,7 @@
 #include "gym/contracts/dispute_game.hpp"
 #include "gym/contracts/stake.hpp"
 #include "gym/game/evidence.hpp"
+#include "gym/game/withheld.hpp"
 
 namespace gym::app {
 namespace {
@@ -23,6 +24,12 @@ std::optional<protocol::UnitKey> key_of(const contracts::Opened& opened) {
         return name(call->evidence.commitment.commitment, call->evidence.record);
     if (const auto call = game::read_conflict(opened.data); call.ok())
         return name(call->conflict.commitment.commitment, call->conflict.record);
+    if (const auto call = game::read_withheld(opened.data); call.ok()) {
+        const game::WithheldEvidence& asked = call->evidence;
+        if (asked.commitment) return name(asked.commitment->commitment, asked.record);
+        return protocol::UnitKey{asked.record.job_id, asked.record.round, protocol::kAggregateSlot,
+                                 0};
+    }
     return std::nullopt;
 }
 

@@ -66,7 +66,8 @@ std::map<Bytes, std::string> names_by_selector(std::index_sequence<I...>) {
     for (const char* text :
          {"announce(bytes32)", "open(bytes,bytes,(bytes,bytes32[]),uint32,bytes32[],bytes32)",
           "openLate(bytes,bytes,(bytes,bytes32[]),uint32,bytes32[],bytes32)",
-          "openConflict(bytes,bytes,bytes,bytes32)"}) {
+          "openConflict(bytes,bytes,bytes,bytes32)",
+          "openWithheld(bytes,bytes,(bytes,bytes32[]),uint32,bytes32[],bytes32)"}) {
         const auto signature = chain::AbiSignature::parse(text);
         if (!signature.ok()) continue;
         const auto selector = signature->selector();
@@ -310,6 +311,9 @@ void GamePosition::follow(const game::Move& move) {
 GamePosition position_after(std::span<const player::LoggedEvent> course) {
     GamePosition out;
     for (const player::LoggedEvent& happened : course) {
+        if (const auto* opened = std::get_if<contracts::Opened>(&happened.event))
+            if (const auto call = game::read_withheld(opened->data); call.ok())
+                out.asked = call->evidence.data;
         const auto* moved = std::get_if<contracts::Moved>(&happened.event);
         if (moved == nullptr) continue;
         const auto sent = game::read_call(moved->data);
@@ -348,12 +352,35 @@ std::string move_name(ByteView call_data) {
     return name_of_selector(call_data.first(std::min<std::size_t>(4, call_data.size())));
 }
 
+namespace {
+
+/// "the base state, tensor 3, chunk 12": what somebody is asked to show.
+std::string asked_text(const game::WithheldData& data) {
+    const std::string chunk = "chunk " + number(data.chunk);
+    switch (data.what) {
+        case game::Wanted::kCommitment:
+            return "the published commitment, in its epoch";
+        case game::Wanted::kDelta:
+        case game::Wanted::kLateDelta:
+            return "the delta, " + chunk;
+        case game::Wanted::kBase:
+            return "the base state, tensor " + number(data.tensor) + ", " + chunk;
+        case game::Wanted::kOuter:
+            return "the outer state, tensor " + number(data.tensor) + ", " + chunk;
+        case game::Wanted::kDataset:
+            return data.tensor == 0 ? "the dataset's head" : "the dataset, " + chunk;
+    }
+    return "data";
+}
+
+}  // namespace
+
 std::string place_text(const game::Cursor& cursor, const GamePosition& where) {
     switch (cursor.stage) {
         case Stage::kNone:
             break;
         case Stage::kUnit:
-            return "the unit";
+            return where.asked ? asked_text(*where.asked) : "the unit";
         case Stage::kSteps:
             return leaves_below(cursor, "step");
         case Stage::kStep:

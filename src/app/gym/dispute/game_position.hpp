@@ -11,6 +11,7 @@
 #include "gym/game/moves.hpp"
 #include "gym/game/state.hpp"
 #include "gym/game/transcript.hpp"
+#include "gym/game/withheld.hpp"
 
 /// A game in words: where it is and what was found.
 namespace gym::app {
@@ -18,6 +19,7 @@ namespace gym::app {
 /// The part of the unit to which the moves of a game have narrowed the disagreement. Moves that
 /// cannot be read do not change it.
 struct GamePosition {
+    std::optional<game::WithheldData> asked;  ///< of a game about withheld data
     std::optional<std::uint32_t> step;
     bool delta = false;                 ///< the unit's delta instead of a step
     bool compressed = false;            ///< it is of another codec than 0: elements are bytes

@@ -61,7 +61,8 @@ class CommitmentLog {
     [[nodiscard]] ContractCall post_aggregate(const Digest& job_id, std::uint64_t round,
                                               ByteView commitment) const;
     [[nodiscard]] ContractCall post_epoch(const EpochPosted& epoch) const;
-    /// 1 to 1,024 bytes.
+    /// Publishes a commitment, so that a coordinator has to take it. @param commitment signed, 226
+    /// bytes, of a round that has a record.
     [[nodiscard]] ContractCall post_commitment(const Digest& job_id, std::uint64_t round,
                                                ByteView commitment) const;
 
@@ -92,6 +93,15 @@ class CommitmentLog {
     [[nodiscard]] Result<Epoch> epoch_of(chain::ChainClient& client, std::uint64_t epoch,
                                          const chain::BlockId& at = chain::BlockTag::kLatest) const;
 
+    /// The coordinator that stands for an epoch; zero if it was not posted.
+    [[nodiscard]] Result<Address> poster_of(
+        chain::ChainClient& client, std::uint64_t epoch,
+        const chain::BlockId& at = chain::BlockTag::kLatest) const;
+    /// The block in which a commitment was published; 0 if none. @param leaf its leaf in an epoch.
+    [[nodiscard]] Result<std::uint64_t> published_at(
+        chain::ChainClient& client, const Digest& leaf,
+        const chain::BlockId& at = chain::BlockTag::kLatest) const;
+
     /// The DrandBeacon whose rounds draw, for ever; zero: prevrandao of this chain draws.
     [[nodiscard]] Result<Address> beacon(chain::ChainClient& client) const;
     [[nodiscard]] Result<Draw> draw_of(chain::ChainClient& client, std::uint64_t epoch,
@@ -104,6 +114,8 @@ class CommitmentLog {
 
     [[nodiscard]] Result<std::optional<CommitmentEvent>> parse_event(const chain::Log& log) const;
     [[nodiscard]] static std::vector<Digest> topics();
+    /// Of CommitmentPosted.
+    [[nodiscard]] static Digest published_topic();
 
   private:
     Address address_;

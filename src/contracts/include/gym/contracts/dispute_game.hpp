@@ -146,6 +146,9 @@ class DisputeGame {
     [[nodiscard]] Result<Contracts> contracts(chain::ChainClient& client) const;
     /// Asks contracts() and then its OpeningRules.
     [[nodiscard]] Result<Opening> opening(chain::ChainClient& client) const;
+    /// Of games about units alone: blocks before an epoch by which a published commitment has to be
+    /// in it.
+    [[nodiscard]] Result<std::uint64_t> notice_blocks(chain::ChainClient& client) const;
 
     [[nodiscard]] Result<std::optional<DisputeEvent>> parse_event(const chain::Log& log) const;
     /// Topic 0 of every DisputeEvent, for LogFilter.

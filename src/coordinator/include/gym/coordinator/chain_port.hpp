@@ -48,6 +48,17 @@ struct GameNews {
     std::vector<registry::DisputedUnit> units;  ///< as they are now
 };
 
+/// Commitments that somebody published on chain.
+struct CommitmentNews {
+    struct Item {
+        Bytes commitment;  ///< whatever bytes were published
+        std::uint64_t block = 0;
+    };
+    std::uint64_t seen_block = 0;  ///< everything up to it is in
+    bool is_all = true;            ///< there is no newer block to read
+    std::vector<Item> published;   ///< in the order of the chain
+};
+
 /// The coordinator's view of the chain. Posting is asynchronous and idempotent: repeat it until
 /// the matching query answers. Queries see only blocks that are deep enough for the deployment's
 /// taste (its confirmations). Every method: @errors kUnavailable or kTimeout when the chain does
@@ -93,6 +104,12 @@ class ChainPort {
     [[nodiscard]] virtual Result<std::optional<Digest>> drand_randomness(std::uint64_t /*round*/) {
         return std::optional<Digest>();
     }
+
+    /// Commitments that were published behind `seen_block`; those before it come again as far as a
+    /// reorganisation reaches. Absent: there is no block behind it yet. @param seen_block absent:
+    /// begin with the newest block.
+    [[nodiscard]] virtual Result<std::optional<CommitmentNews>> commitments_since(
+        const std::optional<std::uint64_t>& seen_block) = 0;
 
     /// The contract in which this network plays games; absent: it plays none.
     [[nodiscard]] virtual std::optional<Address> dispute_game() const = 0;

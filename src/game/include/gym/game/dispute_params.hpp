@@ -10,6 +10,8 @@ namespace gym::game {
 /// The terms of disputes and of stake, fixed for good when the contracts are deployed.
 struct DisputeParams : DisputeTerms {
     std::uint64_t window_blocks = 7'200;  ///< after an epoch's root, in which games are opened
+    /// Before an epoch's block: a commitment that was published so early has to be in it.
+    std::uint64_t notice_blocks = 64;
     std::uint64_t thaw_period_s = std::uint64_t{7} * 86'400;  ///< from thaw() to withdraw()
     std::uint32_t burned_ppm = 500'000;                       ///< of a slash, at least half
     /// Share of a slash, of provers beside the finder; burned if there are none.

@@ -50,8 +50,35 @@ struct OuterFacts {
     friend bool operator==(const OuterFacts&, const OuterFacts&) = default;
 };
 
-/// A unit of either kind.
-using UnitFacts = std::variant<Facts, OuterFacts>;
+/// What can be asked for. Values are hashed: never renumber.
+enum class Wanted : std::uint8_t {
+    kCommitment = 1,  ///< a published commitment, under the root of an epoch
+    kDelta = 2,       ///< a chunk of the delta of a commitment in the epoch of its round
+    kLateDelta = 3,   ///< the same, in the epoch of the next round
+    kBase = 4,        ///< a chunk of the base state of a round
+    kOuter = 5,       ///< of its outer state
+    kDataset = 6,     ///< of its dataset
+};
+
+/// What a game about withheld data asks for (docs/adr/0049-withheld-data-on-chain.md).
+struct DataRequest {
+    Wanted what{};
+    Digest root;               ///< of the epoch, the delta, the state, the dataset
+    std::uint32_t tensor = 0;  ///< its number in the state, or the leaf of the dataset
+    std::uint64_t chunk = 0;   ///< its number in the tensor
+    // Of a commitment, else zero.
+    std::uint32_t leaves = 0;       ///< of the epoch
+    Digest next_root;               ///< of the epoch of the next round, if late ones may be in it
+    std::uint32_t next_leaves = 0;  ///< how many that one has
+    Digest leaf;                    ///< of the commitment
+    Digest round_record;            ///< that it names
+    std::uint32_t slot = 0;
+    Address worker;  ///< who signed it
+    friend bool operator==(const DataRequest&, const DataRequest&) = default;
+};
+
+/// What a game is about: a unit of either kind, or withheld data.
+using UnitFacts = std::variant<Facts, OuterFacts, DataRequest>;
 
 /// Which tensors of an aggregate are disputed. Values are hashed: never renumber.
 enum class OuterTree : std::uint8_t {
@@ -124,6 +151,8 @@ struct StepPick {
 // Keccak-256 of the ABI encoding, as the contracts hash them (Frames).
 [[nodiscard]] Digest hash_of(const Facts& facts);
 [[nodiscard]] Digest hash_of(const OuterFacts& facts);
+/// With a tag in front, so that its bytes are as long as those of no other frame.
+[[nodiscard]] Digest hash_of(const DataRequest& request);
 [[nodiscard]] Digest hash_of(const UnitFacts& facts);
 [[nodiscard]] Digest hash_of(const OuterFrame& frame);
 [[nodiscard]] Digest hash_of(const StepFrame& frame);
@@ -380,18 +409,28 @@ struct ProveSigner {
     protocol::SlotProof slot;  ///< of the commitment's
     Bytes commitment;
 };
+/// Shows what a game about withheld data asks for. The rules say what is shown where the data has
+/// no such part.
+struct ShowWithheld {
+    DataRequest request;
+    Bytes head;     ///< tensor_head() of the tensor; empty for what is not one. Of a
+                    ///< commitment: 1 if the next round's epoch has it (1 byte), its index (4)
+    Bytes content;  ///< the chunk, without padding; the commitment
+    std::vector<Digest> path;   ///< from it to the tensor's tree root, or to the epoch's root; that
+                                ///< tree root alone if the tensor has no such chunk
+    std::vector<Digest> above;  ///< from the tensor to the root
+};
 }  // namespace move
 
-using Move =
-    std::variant<move::DeclareStates, move::AnswerSteps, move::OpenStep, move::Answer,
-                 move::OpenMacro, move::OpenTensor, move::PostChunk, move::PickNode, move::PickStep,
-                 move::PickDelta, move::PickTree, move::PickLeaf, move::PickPrimitive,
-                 move::ProveElement, move::ProveToken, move::ProveDelta, move::ProveRecord,
-                 move::ProveInput, move::ProveSlot, move::ProveGradient, move::DeclareOuter,
-                 move::ShowIncluded, move::PostColumn, move::PickOuter, move::PickIncluded,
-                 move::PickOuterTensor, move::PickElement, move::ProveColumn, move::ProveOuter,
-                 move::ProveOuterSlot, move::ProveSigner, move::PickRow, move::PostRow,
-                 move::ProveRow, move::ProveUpdate, move::PickPart, move::ProvePart>;
+using Move = std::variant<
+    move::DeclareStates, move::AnswerSteps, move::OpenStep, move::Answer, move::OpenMacro,
+    move::OpenTensor, move::PostChunk, move::PickNode, move::PickStep, move::PickDelta,
+    move::PickTree, move::PickLeaf, move::PickPrimitive, move::ProveElement, move::ProveToken,
+    move::ProveDelta, move::ProveRecord, move::ProveInput, move::ProveSlot, move::ProveGradient,
+    move::DeclareOuter, move::ShowIncluded, move::PostColumn, move::PickOuter, move::PickIncluded,
+    move::PickOuterTensor, move::PickElement, move::ProveColumn, move::ProveOuter,
+    move::ProveOuterSlot, move::ProveSigner, move::PickRow, move::PostRow, move::ProveRow,
+    move::ProveUpdate, move::PickPart, move::ProvePart, move::ShowWithheld>;
 
 /// "declareStates", ...: the function's name in IDisputeMoves.
 [[nodiscard]] std::string_view name_of(const Move& move) noexcept;

@@ -36,8 +36,9 @@ inline constexpr std::uint8_t kNotTakenLateField = 8;
 
 /// Decides a move at a cursor. DisputeGame checks that the game is open, that it is at this cursor,
 /// and that it is the sender's turn.
-/// @param commitments the domain that commitments are signed for; proveSigner alone needs it, and
-/// is kInvalidArgument without it.
+/// @param commitments the domain that commitments are signed for. proveSigner needs it, and
+/// showWithheld for another commitment than the one that is asked for; they are kInvalidArgument
+/// without it.
 /// @errors kConflict: not a move of this stage, or there is no fault; kMismatch: what was brought
 /// is not what the cursor stands for, or a path does not lead to its root; kMalformed: bytes that
 /// are not a record, a list or path of the wrong length, a digest of zero; kOutOfRange: no such

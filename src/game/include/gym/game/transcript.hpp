@@ -62,10 +62,15 @@ class GameTranscript {
     /// @param start of start_of().
     GameTranscript(const UnitFacts& facts, const Cursor& start) : facts_(facts), at_(start) {}
 
+    /// @param commitments as of decide().
     /// @errors of decide(); kConflict if `move` is a proof.
-    Status play(const Move& move);
+    Status play(const Move& move, const crypto::Eip712Domain* commitments = nullptr);
 
     [[nodiscard]] bool is_outer() const { return std::holds_alternative<OuterFacts>(facts_); }
+    /// About withheld data.
+    [[nodiscard]] bool is_request() const { return std::holds_alternative<DataRequest>(facts_); }
+    /// @pre is_request().
+    [[nodiscard]] const DataRequest& request() const;
     /// @pre a train unit.
     [[nodiscard]] const Facts& facts() const;
     /// @pre is_outer().

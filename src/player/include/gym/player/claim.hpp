@@ -15,6 +15,7 @@
 #include "gym/game/evidence.hpp"
 #include "gym/game/transcript.hpp"
 #include "gym/game/withdrawn.hpp"
+#include "gym/game/withheld.hpp"
 #include "gym/protocol/round_record.hpp"
 #include "gym/protocol/unit.hpp"
 
@@ -29,8 +30,9 @@ enum class Subject : std::uint8_t {
     kAggregate = 2,  ///< the coordinator's outer step of a round
     kConflict = 3,   ///< two records that cannot both be true: won when it is opened
     kReport = 4,     ///< a verifier's report on a train unit (gym/protocol/report_claim.hpp)
+    kWithheld = 5,   ///< data that somebody stands for and does not give (gym/game/withheld.hpp)
 };
-/// "train_unit", "aggregate", "conflict", "report".
+/// "train_unit", "aggregate", "conflict", "report", "withheld".
 [[nodiscard]] std::string_view to_string(Subject subject) noexcept;
 
 /// The round of the held deltas of an aggregate.
@@ -49,9 +51,10 @@ struct Claim {
     /// Index and path: of train units only. Of a report, what it says in place of a commitment.
     game::Evidence evidence;
     /// Of a conflict, what contradicts the commitment: another signed commitment, or the record of
-    /// the round after it, as openConflict() takes them. Else empty.
+    /// the round after it, as openConflict() takes them. Of withheld data, which:
+    /// encode(game::WithheldData). Else empty.
     Bytes other;
-    // Blobs of the unit's inputs; zero: it has none. A conflict has none at all.
+    // Blobs of the unit's inputs; zero: it has none. A conflict and withheld data have none at all.
     Digest program_blob;
     /// Of train units; of an aggregate, for deltas that cannot be downloaded.
     Digest dataset_blob;
@@ -73,8 +76,8 @@ struct Claim {
     std::uint64_t epoch_block = 0;  ///< that holds the root of its round; 0: not known
     Digest salt;                    ///< of the challenger's announcement; else zero
 
-    /// Claims with one name are one: a unit, and each conflict or report about one, has a name of
-    /// its own.
+    /// Claims with one name are one: a unit, and each conflict, report or piece of data about one,
+    /// has a name of its own.
     [[nodiscard]] std::string name() const;
     friend bool operator==(const Claim&, const Claim&) = default;
 };
@@ -82,6 +85,9 @@ struct Claim {
 /// The conflict that a claim is about. @pre check(claim). @errors kInvalidArgument: another
 /// subject.
 [[nodiscard]] Result<game::Conflict> conflict_of(const Claim& claim);
+/// What a claim about withheld data opens its game with. @pre check(claim). @errors
+/// kInvalidArgument: another subject.
+[[nodiscard]] Result<game::WithheldEvidence> withheld_evidence_of(const Claim& claim);
 /// Every blob that the unit is computed from. Not the dataset of an aggregate, nor the base state
 /// of its held deltas: its deltas are there.
 [[nodiscard]] std::vector<Digest> blobs_of(const Claim& claim);

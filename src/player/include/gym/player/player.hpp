@@ -11,6 +11,7 @@
 #include "gym/contracts/dispute_game.hpp"
 #include "gym/crypto/eip712.hpp"
 #include "gym/game/strategy.hpp"
+#include "gym/game/withheld.hpp"
 #include "gym/player/claim.hpp"
 
 /// The two sides of disputes, as nodes play them: every tick finds on the chain what is due, as
@@ -30,7 +31,22 @@ class UnitSource {
     virtual void release(const Claim& /*claim*/) {}
 };
 
-/// An event for people: "announced", "opened", "answered", "moved", "proved", "ended",
+/// Finds the data that a game asks this node for.
+class DataSource {
+  public:
+    virtual ~DataSource() = default;
+    /// The answer. @param asked what the game was opened with. @param request what the contract
+    /// made of it. @errors those of finding it; kNotFound: this node does not have it.
+    virtual Result<game::move::ShowWithheld> show(const game::WithheldEvidence& asked,
+                                                  const game::DataRequest& request) = 0;
+};
+
+/// Shows chunks of the deltas that the claims to defend are about: their units are run again.
+/// @param claims, units must outlive the source.
+[[nodiscard]] std::unique_ptr<DataSource> make_claim_data(const ClaimStore& claims,
+                                                          UnitSource& units);
+
+/// An event for people: "published", "announced", "opened", "answered", "moved", "proved", "ended",
 /// "settled", "skipped", "timeout", "missed", "stuck".
 struct PlayerEvent {
     std::string name;
@@ -80,9 +96,16 @@ inline constexpr std::uint64_t kWindowsWithoutEpoch = 8;
 /// one whose round has no epoch on chain, kWindowsWithoutEpoch windows after it was filed.
 [[nodiscard]] std::unique_ptr<Player> make_defender(PlayerSetup setup);
 
+/// Answers every game that asks for data which this node stands for, or a node whose units it
+/// defends, whatever claims there are; ends it once its challenger is out of time.
+/// @param data must outlive the player.
+[[nodiscard]] std::unique_ptr<Player> make_data_defender(PlayerSetup setup, DataSource& data);
+
 /// Announces, opens and plays a game about every claim to challenge, ends it if the asserter is
 /// silent, and has the stake taken. Announces nothing while the asserter's stake, active and
-/// thawing, is less than the bond of a game. Forgets a claim once its game is over and settled, or
+/// thawing, is less than the bond of a game. A commitment that no epoch has is published first
+/// (CommitmentLog.postCommitment), and asked for once the epochs that may have it are there, if it
+/// is still claimed then. Forgets a claim once its game is over and settled, or
 /// when it is too late to open one.
 [[nodiscard]] std::unique_ptr<Player> make_challenger(PlayerSetup setup);
 

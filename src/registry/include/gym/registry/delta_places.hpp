@@ -27,6 +27,8 @@ inline constexpr std::uint32_t kPlacesKept = 16;  ///< of each worker
 /// The newest kPlacesKept count. @param mirrors one at least, without line breaks.
 Status name_delta(db::Transaction& tx, const Address& worker, const Digest& root,
                   const std::vector<std::string>& mirrors, UnixMs now_ms);
+/// Asks a worker for a delta of which no place is known.
+Status want_delta(db::Transaction& tx, const Address& worker, const Digest& root, UnixMs now_ms);
 Result<bool> is_delta_named(db::Transaction& tx, const Address& worker, const Digest& root);
 
 /// Deltas that an open round needs and that are due, for `lease_ms` no other caller's.

@@ -33,6 +33,7 @@ struct DisputedUnit {
     bool faulty = false;           ///< a fault is proven, or the asserter's clock ran out
     /// No game that is open now was opened before it; absent: not known, or there is no new game.
     std::optional<std::uint64_t> opened_block = std::nullopt;
+    bool asks_data = false;  ///< the games are about withheld data, as far as is known
     friend bool operator==(const DisputedUnit&, const DisputedUnit&) = default;
 };
 

@@ -52,6 +52,8 @@ Status keep_prefix(db::Transaction& tx, const Digest& unit, const protocol::Sign
                    UnixMs now_ms);
 /// Forgets the prefix of a unit that is committed to, if it has one.
 Status drop_prefix(db::Transaction& tx, const Digest& unit);
+/// The same unless it is decided, of a unit that has ended and whose commitment an epoch has.
+Status drop_undecided_prefix(db::Transaction& tx, const Digest& unit);
 Result<std::optional<Prefix>> find_prefix(db::Transaction& tx, const Digest& unit);
 /// @errors kNotFound.
 Result<Prefix> get_prefix(db::Transaction& tx, const Digest& unit);

@@ -69,6 +69,9 @@ Result<Round> record_round(db::Transaction& tx, const protocol::RoundRecord& rec
 /// @errors kNotFound.
 Result<Round> get_round(db::Transaction& tx, const Digest& job_id, std::uint64_t round);
 Result<Round> get_round_of_epoch(db::Transaction& tx, std::uint64_t epoch);
+/// The state of a round; absent: there is none.
+Result<std::optional<RoundState>> find_round_state(db::Transaction& tx, const Digest& job_id,
+                                                   std::uint64_t round);
 /// The round whose record has this hash, if any.
 Result<std::optional<Round>> find_round_by_record(db::Transaction& tx, const Digest& record_hash);
 /// Jobs with a round that made the state out of another one, by id. @errors kOutOfRange: more

@@ -193,6 +193,7 @@ Result<std::vector<SignedUnit>> units_to_challenge(db::Transaction& tx, const Di
 /// Keeps the second signed commitment as evidence; of more than two the first two.
 Status store_equivocation(db::Transaction& tx, const Digest& unit,
                           const protocol::SignedCommitment& second, UnixMs now_ms);
+Result<bool> has_equivocation(db::Transaction& tx, const Digest& unit);
 /// Two signed commitments of one worker for one unit: what a game on chain is won with when it is
 /// opened.
 struct Equivocation {

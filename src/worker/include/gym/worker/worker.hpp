@@ -24,7 +24,7 @@
 namespace gym::worker {
 
 /// A step in a unit's life, for people and logs: "started", "resumed", "committed", "accepted",
-/// "receipt", "disputed", "defended", "ended", "dropped"; "stopped" before it was done, since its
+/// "published" on chain, "receipt", "disputed", "defended", "ended", "dropped"; "stopped" before it was done, since its
 /// time is over; "idle" with the reason why the coordinator gives the node no unit for its stake,
 /// or without one once it does.
 struct WorkerEvent {
@@ -53,6 +53,10 @@ struct WorkerOptions {
     /// Time between two prefixes of the unit under way, less in short units (PrefixSender);
     /// absent: none is sent.
     std::optional<std::chrono::milliseconds> prefix_every{60'000};
+    /// How long a commitment that the coordinator does not take is tried again before it is
+    /// published on chain, where claims are filed and the chain is read. One that it refuses is
+    /// published at once.
+    std::chrono::milliseconds publish_after{120'000};
     std::chrono::milliseconds poll_wait{10'000};
     std::chrono::milliseconds track_every{3'000};  ///< how often open units are asked about
     /// Called before a unit is requested, and again before its commitment is signed: an error says

@@ -1,0 +1,70 @@
+#include "withheld_inputs.hpp"
+
+#include "gym/commit/merkle.hpp"
+#include "gym/crypto/secret.hpp"
+#include "gym/program/codec.hpp"
+
+namespace gym::verifier {
+namespace {
+
+using game::Wanted;
+using game::WithheldData;
+
+/// Units of which tries are remembered: of others they begin anew.
+constexpr std::size_t kUnitsMax = 64;
+/// The length of a dataset is in its head, which is missing, too: one of its first chunks is asked
+/// for.
+constexpr std::uint64_t kTokenChunks = 1'024;
+/// Of a dataset with a head; without one the tokens are all that there is.
+constexpr std::uint32_t kTokens = 1;
+
+std::uint64_t random_number() {
+    const Digest random = crypto::random_digest();
+    std::uint64_t out = 0;
+    for (std::size_t i = 0; i < sizeof out; ++i)
+        out = out << 8 | random.data[i];
+    return out;
+}
+
+std::uint64_t chunks_of(const program::Slot& slot) {
+    return (program::size_bytes(slot) + commit::kChunkBytes - 1) / commit::kChunkBytes;
+}
+
+bool is_missing(const blob::BlobStore& store, const Digest& blob) {
+    const auto has = store.has(blob);
+    return has.ok() && !*has;
+}
+
+}  // namespace
+
+WithheldData chunk_of_base(const program::Program& train, std::uint64_t random) {
+    std::uint64_t all = 0;
+    for (const program::Slot& slot : train.slots())
+        if (slot.kind == program::SlotKind::kParam) all += chunks_of(slot);
+    WithheldData out{Wanted::kBase, 0, all == 0 ? 0 : random % all};
+    for (const program::Slot& slot : train.slots()) {
+        if (slot.kind != program::SlotKind::kParam) continue;
+        const std::uint64_t chunks = chunks_of(slot);
+        if (out.chunk < chunks) break;
+        out.chunk -= chunks;
+        ++out.tensor;
+    }
+    return out;
+}
+
+std::vector<WithheldData> WithheldInputs::missed(const records::VerifyTask& task,
+                                                 const blob::BlobStore& store) {
+    std::vector<WithheldData> out;
+    if (tries_.size() >= kUnitsMax) tries_.clear();
+    if (++tries_[protocol::unit_id(task.unit)] != kInputTries) return out;
+    if (task.inputs.dataset_blob && is_missing(store, *task.inputs.dataset_blob))
+        out.push_back({Wanted::kDataset, kTokens, random_number() % kTokenChunks});
+    if (!is_missing(store, task.inputs.base_state_blob)) return out;
+    const auto bytes = store.get(task.inputs.program_blob);
+    if (!bytes.ok()) return out;
+    const auto train = program::decode(*bytes);
+    if (train.ok()) out.push_back(chunk_of_base(*train, random_number()));
+    return out;
+}
+
+}  // namespace gym::verifier

@@ -1,0 +1,191 @@
+// Games about data that somebody stands for and does not give, on a real chain: every tick is a new
+// process's first.
+
+#include "gym/crypto/secret.hpp"
+#include "gym/game/state.hpp"
+#include "gym/game/withheld_answers.hpp"
+#include "play_fixture.hpp"
+
+namespace gym::testing {
+namespace {
+
+using game::Wanted;
+
+/// The deployer is the coordinator: it posts epochs, and has stake.
+class WithheldPlayTest : public PlayTest {
+  protected:
+    /// Shows commitments of one epoch.
+    struct Epoch final : player::DataSource {
+        explicit Epoch(const crypto::Eip712Domain& of) : domain(of) {}
+        Result<game::move::ShowWithheld> show(const game::WithheldEvidence& /*asked*/,
+                                              const game::DataRequest& request) override {
+            return game::show_commitment(domain, request, {commitments, {}});
+        }
+        crypto::Eip712Domain domain;
+        std::vector<protocol::SignedCommitment> commitments;
+    };
+
+    void SetUp() override {
+        PlayTest::SetUp();
+        epoch_ = std::make_unique<Epoch>(domain());
+        const contracts::Stake stake(deployment_.stake);
+        send(payer_, token().transfer(deployer_.address(), tokens("500")), "coordinator");
+        send(admin_, token().approve(stake.address(), tokens("500")), "approve");
+        send(admin_, stake.stake(deployer_.address(), tokens("500")), "stake");
+    }
+
+    /// The worker asks for its own commitment.
+    void ask_for_commitment() {
+        worker_.role = player::Role::kChallenge;
+        player::Claim claim = claim_of(worker_, player::Role::kChallenge);
+        claim.subject = player::Subject::kWithheld;
+        claim.other = game::encode(game::WithheldData{Wanted::kCommitment});
+        claim.epoch_block = claim.from_block = 0;
+        ASSERT_TRUE(worker_.claims->save(claim).ok());
+    }
+    /// The verifier asks for a chunk of the delta.
+    void ask_for_delta(std::uint64_t chunk) {
+        player::Claim claim = claim_of(verifier_, player::Role::kChallenge);
+        claim.subject = player::Subject::kWithheld;
+        claim.other = game::encode(game::WithheldData{Wanted::kDelta, 0, chunk});
+        ASSERT_TRUE(verifier_.claims->save(claim).ok());
+    }
+
+    bool is_published() {
+        return commitments()
+                   .published_at(anvil_.client(), protocol::commitment_leaf(commitment_))
+                   .value() != 0;
+    }
+    void publish() {
+        sign_unit();
+        ask_for_commitment();
+        for (int ticks = 0; ticks < 200 && !is_published(); ++ticks) {
+            tick(worker_);
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        }
+        ASSERT_TRUE(is_published());
+        anvil_.mine(static_cast<std::uint32_t>(contract().notice_blocks(anvil_.client()).value()));
+    }
+
+    std::vector<std::string> coordinators_;  ///< its events
+    void tick_coordinator() {
+        if (coordinator_claims_ == nullptr)
+            coordinator_claims_ = player::ClaimStore::open(folder_.path() / "coordinator").value();
+        const player::PlayerSetup setup{
+            anvil_.client(),
+            *admin_.manager,
+            contract(),
+            domain(),
+            *coordinator_claims_,
+            worker_,
+            [&](const player::PlayerEvent& event) {
+                coordinators_.push_back(event.name + ": " + event.detail);
+            }};
+        const Status done = player::make_data_defender(setup, *epoch_)->tick();
+        EXPECT_TRUE(done.ok()) << done.error().message;
+    }
+    void tick_worker_as_defender() {
+        const auto data = player::make_claim_data(*worker_.claims, worker_);
+        const player::PlayerSetup setup{
+            anvil_.client(),
+            *worker_.sender->manager,
+            contract(),
+            domain(),
+            *worker_.claims,
+            worker_,
+            [&](const player::PlayerEvent& event) {
+                worker_.events.push_back(event.name + ": " + event.detail);
+            }};
+        const Status done = player::make_data_defender(setup, *data)->tick();
+        EXPECT_TRUE(done.ok()) << done.error().message;
+    }
+
+    /// Ticks the party, and `other` before it, until it has told something.
+    void until_told(Party& party, const std::string& what, const std::function<void()>& other) {
+        for (int ticks = 0; ticks < 600 && !party.told(what); ++ticks) {
+            if (other) other();
+            tick(party);
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        }
+        std::string story;
+        for (const std::string& event : party.events)
+            story += event + "\n";
+        ASSERT_TRUE(party.told(what)) << what << " was not told:\n" << story;
+    }
+    Amount stake_of_coordinator() {
+        return contracts::Stake(deployment_.stake)
+            .stake_of(anvil_.client(), deployer_.address())
+            .value()
+            .active;
+    }
+
+    std::unique_ptr<Epoch> epoch_;
+    std::unique_ptr<player::ClaimStore> coordinator_claims_;
+};
+
+TEST_F(WithheldPlayTest, ACoordinatorThatLeavesOutACommitmentLosesStakeToItsWorker) {
+    publish();
+    post_epoch(1, record_.round, engine::testing::seed_of("others alone"));
+    const Amount before = balance(worker_);
+    until_told(worker_, "opened", {});
+    anvil_.mine(2);  // its clock runs
+    pass(terms().clock_s + 1);
+    until_told(worker_, "timeout", {});
+    until_told(worker_, "ended: won", {});
+    pass(terms().settling_s + 1);
+    until_told(worker_, "settled", {});
+    EXPECT_EQ(stake_of_coordinator(), tokens("250")) << "the share of a missed clock";
+    EXPECT_GT(balance(worker_), before) << "bond back, and the reward";
+    EXPECT_TRUE(worker_.claims->list().empty());
+}
+
+TEST_F(WithheldPlayTest, OneThatTheEpochHasIsShownAndTheBondIsLost) {
+    publish();
+    epoch_->commitments = {commitment_};
+    post_epoch(1, record_.round, protocol::commitment_leaf(commitment_));
+    const Amount before = balance(worker_);
+    until_told(worker_, "answered", [&] { tick_coordinator(); });
+    pass(terms().clock_s + 1);
+    until_told(worker_, "ended: lost", [&] { tick_coordinator(); });
+    EXPECT_EQ(stake_of_coordinator(), tokens("500"));
+    EXPECT_LT(balance(worker_), before);
+}
+
+/// Nothing is opened that the contract would not take.
+TEST_F(WithheldPlayTest, OneThatWasPublishedTooLateIsGivenUp) {
+    sign_unit();
+    ask_for_commitment();
+    for (int ticks = 0; ticks < 200 && !is_published(); ++ticks) {
+        tick(worker_);
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    post_epoch(1, record_.round, engine::testing::seed_of("others alone"));
+    until_told(worker_, "ended: it was published too late", {});
+    EXPECT_TRUE(worker_.claims->list().empty());
+}
+
+TEST_F(WithheldPlayTest, AWorkerShowsItsDelta) {
+    commit();
+    ASSERT_TRUE(verifier_.claims->remove(*verifier_.claims->list()[0]).ok());
+    ask_for_delta(0);
+    until_told(verifier_, "answered", [&] { tick_worker_as_defender(); });
+    pass(terms().clock_s + 1);
+    until_told(verifier_, "ended: lost", [&] { tick_worker_as_defender(); });
+    EXPECT_EQ(stake_of_worker(), tokens("500"));
+}
+
+TEST_F(WithheldPlayTest, AWorkerThatWithholdsItsDeltaLosesStake) {
+    commit();
+    ASSERT_TRUE(verifier_.claims->remove(*verifier_.claims->list()[0]).ok());
+    ask_for_delta(0);
+    until_told(verifier_, "opened", {});
+    anvil_.mine(2);  // its clock runs
+    pass(terms().clock_s + 1);
+    until_told(verifier_, "ended: won", {});
+    pass(terms().settling_s + 1);
+    until_told(verifier_, "settled", {});
+    EXPECT_EQ(stake_of_worker(), tokens("250"));
+}
+
+}  // namespace
+}  // namespace gym::testing
