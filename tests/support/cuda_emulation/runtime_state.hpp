@@ -57,6 +57,7 @@ struct Runtime {
     std::array<bool, kDevices> broken{};
     std::array<bool, kDevices> old{};
     bool reordered = false;  ///< which card is which device
+    bool late_reads = false;
     std::array<std::size_t, kDevices> used{}, peak{};
     Work work;
     bool only_count = false;
