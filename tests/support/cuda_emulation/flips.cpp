@@ -1,16 +1,23 @@
 #include "flips.hpp"
 
+#include <array>
+
 namespace gym::emulation {
 namespace {
 
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
+constexpr std::uint64_t kStraysMax = 5'000'000;
 
 struct Plan {
-    std::uint64_t seen = 0;
+    std::array<std::uint64_t, kFlipKinds> seen{};
+    FlipKind kind = FlipKind::kAccess;
     std::uint64_t access = kNever;
-    unsigned bit = 0;
+    std::uint64_t bit = 0;
     bool flipped = false;
-    void* written = nullptr;  ///< to flip once it is written
+    bool astray = false;
+    bool context_lost = false;
+    std::uint64_t strayed = 0;  ///< accesses since it is astray
+    void* written = nullptr;    ///< to flip once it is written
     std::size_t written_bytes = 0;
 };
 Plan plan;
@@ -21,26 +28,45 @@ void flip(void* address, std::size_t bytes) {
     plan.flipped = true;
 }
 
+/// Counts one. @return whether it is the one that flips.
+bool is_planned(FlipKind kind) {
+    const std::uint64_t number = plan.seen[static_cast<std::size_t>(kind)]++;
+    return plan.kind == kind && number == plan.access;
+}
+
 }  // namespace
 
-std::uint64_t counted_accesses() {
-    return plan.seen;
+std::uint64_t counted_accesses(FlipKind kind) {
+    return plan.seen[static_cast<std::size_t>(kind)];
 }
 void count_accesses() {
     plan = {};
 }
-void plan_flip(std::uint64_t access, unsigned bit) {
+void plan_flip(FlipKind kind, std::uint64_t access, std::uint64_t bit) {
     plan = {};
+    plan.kind = kind;
     plan.access = access;
     plan.bit = bit;
 }
 bool has_flipped() {
     return plan.flipped;
 }
+bool is_astray() {
+    return plan.astray;
+}
+bool strays_for_ever() {
+    return plan.astray && ++plan.strayed > kStraysMax;
+}
+void lose_context() {
+    plan.context_lost = true;
+}
+bool is_context_lost() {
+    return plan.context_lost;
+}
 
 void pass_access(Access access, void* address, std::size_t bytes) {
     end_accesses();
-    if (plan.seen++ != plan.access) return;
+    if (!is_planned(FlipKind::kAccess)) return;
     if (access != Access::kWrite) return flip(address, bytes);
     plan.written = address;
     plan.written_bytes = bytes;
@@ -50,6 +76,16 @@ void end_accesses() {
     if (plan.written == nullptr) return;
     flip(plan.written, plan.written_bytes);
     plan.written = nullptr;
+}
+
+void pass_transfer(void* bytes, std::size_t count) {
+    if (count > 0 && is_planned(FlipKind::kTransfer)) flip(bytes, count);
+}
+
+void pass_arguments(void* arguments, std::size_t bytes) {
+    if (bytes == 0 || !is_planned(FlipKind::kArguments)) return;
+    flip(arguments, bytes);
+    plan.astray = true;
 }
 
 }  // namespace gym::emulation
