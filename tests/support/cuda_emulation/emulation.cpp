@@ -315,11 +315,11 @@ void launch(const LaunchSize& size, const KernelCall& untranslated) {
     b.threads = static_cast<unsigned>(size.threads);
     b.call = &call;
     std::memcpy(b.arguments, call.arguments, call.bytes);
-    pass_arguments(b.arguments, call.bytes);
+    running.kernel_name = demangled(call.name);
+    pass_arguments(running.kernel_name, b.arguments, call.bytes);
     if (is_astray()) abandon_where_astray_traps();
     place.grid = {static_cast<unsigned>(size.x), static_cast<unsigned>(size.y),
                   static_cast<unsigned>(size.z)};
-    running.kernel_name = demangled(call.name);
     running.arguments = b.arguments;
     running.argument_bytes = call.bytes;
     running.first_block = running.block + 1;

@@ -13,7 +13,8 @@ struct Plan {
     FlipKind kind = FlipKind::kAccess;
     std::uint64_t access = kNever;
     std::uint64_t bit = 0;
-    bool flipped = false;
+    std::string kernel;  ///< whose arguments flip; empty: those of launch `access`
+    std::size_t flipped_bytes = 0;
     bool astray = false;
     bool context_lost = false;
     std::uint64_t strayed = 0;  ///< accesses since it is astray
@@ -25,7 +26,7 @@ Plan plan;
 void flip(void* address, std::size_t bytes) {
     const std::size_t bit = plan.bit % (8 * bytes);
     static_cast<std::uint8_t*>(address)[bit / 8] ^= static_cast<std::uint8_t>(1U << (bit % 8));
-    plan.flipped = true;
+    plan.flipped_bytes = bytes;
 }
 
 /// Counts one. @return whether it is the one that flips.
@@ -48,8 +49,17 @@ void plan_flip(FlipKind kind, std::uint64_t access, std::uint64_t bit) {
     plan.access = access;
     plan.bit = bit;
 }
+void plan_argument_flip(const std::string& kernel, std::uint64_t bit) {
+    plan = {};
+    plan.kind = FlipKind::kArguments;
+    plan.kernel = kernel;
+    plan.bit = bit;
+}
+std::size_t flipped_bytes() {
+    return plan.flipped_bytes;
+}
 bool has_flipped() {
-    return plan.flipped;
+    return plan.flipped_bytes != 0;
 }
 bool is_astray() {
     return plan.astray;
@@ -82,8 +92,10 @@ void pass_transfer(void* bytes, std::size_t count) {
     if (count > 0 && is_planned(FlipKind::kTransfer)) flip(bytes, count);
 }
 
-void pass_arguments(void* arguments, std::size_t bytes) {
-    if (bytes == 0 || !is_planned(FlipKind::kArguments)) return;
+void pass_arguments(const std::string& kernel, void* arguments, std::size_t bytes) {
+    const bool named = !plan.kernel.empty() && plan.flipped_bytes == 0 &&
+                       kernel.find(plan.kernel) != std::string::npos;
+    if (bytes == 0 || (!is_planned(FlipKind::kArguments) && !named)) return;
     flip(arguments, bytes);
     plan.astray = true;
 }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "checked_memory.hpp"
 
@@ -25,6 +26,10 @@ std::uint64_t counted_accesses(FlipKind kind = FlipKind::kAccess);
 void count_accesses();
 /// A bit of what comes `access` of its kind from now flips, once. @param bit taken modulo the size.
 void plan_flip(FlipKind kind, std::uint64_t access, std::uint64_t bit);
+/// A bit of the arguments of the next launch of a kernel that has `kernel` in its name.
+void plan_argument_flip(const std::string& kernel, std::uint64_t bit);
+/// How many bytes the bit was one of; 0: none flipped.
+std::size_t flipped_bytes();
 /// Whether it came to that.
 bool has_flipped();
 
@@ -45,6 +50,6 @@ void pass_access(Access access, void* address, std::size_t bytes);
 void end_accesses();
 /// These bytes have just moved.
 void pass_transfer(void* bytes, std::size_t count);
-void pass_arguments(void* arguments, std::size_t bytes);
+void pass_arguments(const std::string& kernel, void* arguments, std::size_t bytes);
 
 }  // namespace gym::emulation

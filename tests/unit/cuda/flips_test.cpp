@@ -313,6 +313,36 @@ TEST_P(Flips, WithoutChecksSomeDo) {
     EXPECT_GT(wrong, 0);
 }
 
+/// From exact dots on a product and its check are one kernel: each argument of it that both of them
+/// took would make both wrong alike.
+class ProductArguments : public Flips {};
+TEST_P(ProductArguments, NoWrongOneMakesAWrongResult) {
+    constexpr std::uint64_t kWordBits = 64, kFirstBit = 2,
+                            kLastBit = 4;  // of distances in a buffer
+    const Results expected = run_on_cpu();
+    int wrong = 0;
+    std::uint64_t bits = kWordBits;
+    for (std::uint64_t word = 0; word < bits; word += kWordBits) {
+        for (std::uint64_t bit = word + kFirstBit; bit <= word + kLastBit; ++bit) {
+            const auto results = run([&] { emulation::plan_argument_flip("Product<", bit); });
+            ASSERT_TRUE(emulation::has_flipped());
+            bits = 8 * emulation::flipped_bytes();
+            if (!results.ok())
+                ++wrong;
+            else
+                EXPECT_EQ(*results, expected) << "bit " << bit;
+        }
+    }
+    emulation::count_accesses();
+    std::cout << GetParam().name << ": " << bits / kWordBits << " words of arguments, " << wrong
+              << " flips made the run fail\n";
+    EXPECT_GT(wrong, 0);
+}
+INSTANTIATE_TEST_SUITE_P(Kinds, ProductArguments,
+                         ::testing::Values(Case{"short_products", short_products},
+                                           Case{"long_products", long_products}),
+                         [](const auto& test) { return std::string(test.param.name); });
+
 /// No false alarm where a product has several tiles of 64 x 128 results in every dimension.
 void many_tiles(Model& m) {
     m.output(m.builder.matmul(m.input({70, 40}), m.input({130, 40})));
