@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "graphs.hpp"
+#include "gym/kernels/cuda/scratch.hpp"
 #include "launch.cuh"
 
 namespace gym::kernels::cuda {
@@ -187,7 +188,10 @@ void Device::start(const Launch& launch, const void* arguments, std::size_t byte
 void Device::note(int cuda_error) {
     const auto error = static_cast<cudaError_t>(cuda_error);
     if (error == cudaSuccess) return;
-    if (error_.empty()) error_ = cudaGetErrorString(error);
+    if (error_.empty()) {
+        error_ = cudaGetErrorString(error);
+        out_of_memory_ = error == cudaErrorMemoryAllocation;
+    }
     // Or the next launch in this thread, also of another engine, would report it again.
     cudaGetLastError();
 }
@@ -198,6 +202,19 @@ std::byte* Device::allocate(std::size_t bytes) {
     note(cudaMalloc(&data, bytes > 0 ? bytes : 1));
     if (data != nullptr) memory_->allocations.push_back(data);
     return static_cast<std::byte*>(data);
+}
+
+std::vector<std::byte*> Device::allocate_together(std::span<const std::uint64_t> sizes) {
+    std::size_t all = 0;
+    for (const std::uint64_t size : sizes)
+        all += padded_bytes(size);
+    std::byte* next = allocate(all);
+    std::vector<std::byte*> out;
+    for (const std::uint64_t size : sizes) {
+        out.push_back(size == 0 ? nullptr : next);
+        if (next != nullptr) next += padded_bytes(size);
+    }
+    return out;
 }
 
 std::byte* Device::scratch(int index, std::size_t bytes) {

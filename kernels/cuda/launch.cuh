@@ -99,6 +99,17 @@ __device__ inline int warp_index() {
     return static_cast<int>(threadIdx.x) / kWarpSize;
 }
 
+/// *from, as the cache of all multiprocessors has it: not as the one of this multiprocessor does.
+__device__ inline int32_t load_past_l1(const int32_t* from) {
+#if defined(__CUDA_ARCH__)
+    int32_t value;
+    asm volatile("ld.global.cg.s32 %0, [%1];" : "=r"(value) : "l"(from));
+    return value;
+#else
+    return *from;
+#endif
+}
+
 /// The same value, hidden from the compiler: what depends on it is computed where it is needed, and
 /// takes no registers in a loop before.
 __device__ inline int computed_here(int value) {

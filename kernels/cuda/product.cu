@@ -14,10 +14,13 @@
 // ss begin at -128 s, those of ll at -64 s. No partial sum leaves 32 bits (static_assert below).
 // What a triangle leaves out of a dot is zero in a, so that s is the same without it; it is not
 // zero in b.
+#include <type_traits>
+
 #include "gym/kernels/cuda/block_finish.hpp"
 #include "gym/kernels/cuda/product.hpp"
 #include "gym/kernels/q14.h"
 #include "launch.cuh"
+#include "product_exponents.cuh"
 #include "product_tiles.cuh"
 #include "reduce.cuh"
 
@@ -132,7 +135,12 @@ struct Product {
     int64_t out_stride;
     Batch out_batch;
     Q14Zeros zeros;
+    uint32_t nothing;  ///< 0, which ptxas does not know
     unsigned long long* sums;
+    ForCheck<kChecked> for_check;
+
+    /// The same value, of which ptxas computes nothing together with that of another place.
+    __device__ int64_t computed_alone(int64_t value) const { return value ^ nothing; }
 
     /// What a thread copies of each stage: a chunk of a row of a and of two rows of b, of one
     /// digit.
@@ -279,27 +287,60 @@ struct Product {
         }
     }
 
+    template <For kFor>
+    static __device__ int32_t exponent(const int32_t* at) {
+        if constexpr (kFor == For::kCheck)
+            return load_past_l1(at);
+        else
+            return *at;
+    }
+    template <For kFor>
+    __device__ Exponents exponents_of_a() const {
+        if constexpr (kFor == For::kCheck)
+            return for_check.a;
+        else
+            return {a.exponents, a.block_exponents, a.vectors, a.blocks};
+    }
+    template <For kFor>
+    __device__ Exponents exponents_of_b() const {
+        if constexpr (kFor == For::kCheck)
+            return for_check.b;
+        else
+            return {b.exponents, b.block_exponents, b.vectors, b.blocks};
+    }
+
     /// Factors of a thread's results: for their columns, and for a row.
     static constexpr int32_t kLess = kManyBlocks ? kTotalLess : kDotLess;
+    template <For kFor>
     __device__ PerColumn<uint32_t> column_scales(const Place& place) const {
-        const int32_t* const exponents = b.exponents + place.item * b.vectors + place.column;
-        return {place, [&](int i) { return scale_bits(exponents[i], kLess); }};
+        const Exponents of = exponents_of_b<kFor>();
+        const int32_t* const exponents = of.of_vectors + place.item * of.vectors + place.column;
+        return {place, [&](int i) { return scale_bits(exponent<kFor>(exponents + i), kLess); }};
     }
+    template <For kFor>
     __device__ uint32_t row_scale(const Place& place, int row) const {
-        return scale_bits(a.exponents[place.item * a.vectors + place.row + row], kLess);
+        const Exponents of = exponents_of_a<kFor>();
+        const int64_t at = place.item * of.vectors + place.row + row;
+        return scale_bits(exponent<kFor>(of.of_vectors + at), kLess);
     }
 
     /// How far a block's exponents lie below those of a thread's columns, and of a row.
+    template <For kFor>
     __device__ PerColumn<int32_t> column_shifts(const Place& place, int64_t block) const {
-        const int32_t* const exponents = b.exponents + place.item * b.vectors + place.column;
+        const Exponents of = exponents_of_b<kFor>();
+        const int32_t* const exponents = of.of_vectors + place.item * of.vectors + place.column;
         const int32_t* const of_block =
-            b.block_exponents + (place.item * b.blocks + block) * b.vectors + place.column;
-        return {place, [&](int i) { return exponents[i] - of_block[i]; }};
+            of.of_blocks + (place.item * of.blocks + block) * of.vectors + place.column;
+        return {place, [&](int i) {
+                    return exponent<kFor>(exponents + i) - exponent<kFor>(of_block + i);
+                }};
     }
+    template <For kFor>
     __device__ int32_t row_shift(const Place& place, int64_t block, int row) const {
+        const Exponents of = exponents_of_a<kFor>();
         const int64_t first = place.row + row;
-        return a.exponents[place.item * a.vectors + first] -
-               a.block_exponents[(place.item * a.blocks + block) * a.vectors + first];
+        return exponent<kFor>(of.of_vectors + place.item * of.vectors + first) -
+               exponent<kFor>(of.of_blocks + (place.item * of.blocks + block) * of.vectors + first);
     }
 
     /// The accumulators of a block before its first stage. @param block may be one after the last.
@@ -322,9 +363,9 @@ struct Product {
     __device__ void end_block(Tile tile, const Accumulators& acc, Totals<true>& totals,
                               int64_t block) const {
         const Place place(*this, tile);
-        const PerColumn<int32_t> shifts = column_shifts(place, block);
+        const PerColumn<int32_t> shifts = column_shifts<For::kResult>(place, block);
         for_rows(place, [&](int m, int half) {
-            const int32_t shift = row_shift(place, block, row_of(m, half));
+            const int32_t shift = row_shift<For::kResult>(place, block, row_of(m, half));
             for_columns([&](int n, int odd) {
                 const int c = half * 2 + odd;
                 totals.value[m][n][c] +=
@@ -375,11 +416,11 @@ struct Product {
     /// Of many blocks: the dots of one, and its terms, before anything is made of them.
     __device__ void check_block(Tile tile, const Accumulators& acc, int64_t block) const {
         const Place place(*this, tile);
-        const PerColumn<int32_t> shifts = column_shifts(place, block);
+        const PerColumn<int32_t> shifts = column_shifts<For::kCheck>(place, block);
         add_weighted(place, kDots, kTerms, [&](int m, int half) {
-            const int32_t shift = row_shift(place, block, row_of(m, half));
+            const int32_t shift = row_shift<For::kCheck>(place, block, row_of(m, half));
             return [&, m, half, shift](int n, int odd) {
-                const int64_t dot = acc.wide_dot(m, n, half * 2 + odd);
+                const int64_t dot = computed_alone(acc.wide_dot(m, n, half * 2 + odd));
                 const int64_t term = block_term(dot, shift + shifts.value[n][odd]);
                 return Two{static_cast<uint64_t>(dot), static_cast<uint64_t>(term)};
             };
@@ -390,13 +431,13 @@ struct Product {
     __device__ void check_results(Tile tile, const Accumulators& acc,
                                   const Totals<kManyBlocks>& totals) const {
         const Place place(*this, tile);
-        const PerColumn<uint32_t> scales = column_scales(place);
+        const PerColumn<uint32_t> scales = column_scales<For::kCheck>(place);
         add_weighted(place, kManyBlocks ? kTotals : kDots, kStored, [&](int m, int half) {
-            const uint32_t scale = row_scale(place, row_of(m, half));
+            const uint32_t scale = row_scale<For::kCheck>(place, row_of(m, half));
             return [&, m, half, scale](int n, int odd) {
                 const int c = half * 2 + odd;
                 if constexpr (kManyBlocks) {
-                    const int64_t total = hidden(totals.value[m][n][c]);
+                    const int64_t total = computed_alone(hidden(totals.value[m][n][c]));
                     const float result = finish_total(total, scale, scales.value[n][odd]);
                     return Two{static_cast<uint64_t>(total), f32::to_bits(result)};
                 } else {
@@ -419,10 +460,10 @@ struct Product {
     __device__ void store_results(Tile tile, const Accumulators& acc,
                                   const Totals<kManyBlocks>& totals) const {
         const Place place(*this, tile);
-        const PerColumn<uint32_t> scales = column_scales(place);
+        const PerColumn<uint32_t> scales = column_scales<For::kResult>(place);
         float* const first = item_results() + place.row * out_stride + place.column;
         for_rows(place, [&](int m, int half) {
-            const uint32_t scale = row_scale(place, row_of(m, half));
+            const uint32_t scale = row_scale<For::kResult>(place, row_of(m, half));
             float* const row = first + row_of(m, half) * out_stride;
             for_columns([&](int n, int odd) {
                 if (column_of(n, odd) >= place.columns) return;
@@ -501,9 +542,14 @@ template <bool kManyBlocks, bool kChecked>
 void multiply_with(Device& device, const Digits& a, const Digits& b, const ProductResults& results,
                    unsigned long long* sums) {
     const Grid grid{(b.vectors + kTileN - 1) / kTileN, (a.vectors + kTileM - 1) / kTileM, a.items};
-    launch<kThreads>(device, grid,
-                     Product<kManyBlocks, kChecked>{a, b, results.out.data, results.out.row_stride,
-                                                    results.batch, results.zeros, sums});
+    Product<kManyBlocks, kChecked> product{
+        a, b, results.out.data, results.out.row_stride, results.batch, results.zeros, 0, sums, {}};
+    if constexpr (kChecked) {
+        static_assert(std::has_unique_object_representations_v<Product<kManyBlocks, true>>,
+                      "it is too large for clear_padding()");
+        product.for_check = {exponents_of(a), exponents_of(b)};
+    }
+    launch<kThreads>(device, grid, product);
 }
 
 /// Four sums, one a buffer.

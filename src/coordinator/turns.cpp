@@ -32,7 +32,9 @@ std::uint64_t memory_order(const registry::Node& node) {
 
 bool is_able(const registry::Node& node, const Turn& turn) {
     const std::uint64_t lent = node.profile.memory_bytes;
-    return (lent == 0 || lent >= turn.memory.on(node.profile.device)) &&
+    // Of a CPU 0 is "not said"; of a GPU it is all that a driver in trouble shows.
+    const bool said = lent != 0 || !registry::WorkerMemory::is_cpu(node.profile.device);
+    return (!said || (lent != 0 && lent >= turn.memory.on(node.profile.device))) &&
            !turn.barred.contains(node.address) &&
            protocol::is_in_time(turn.least, node.profile.flops_per_second);
 }

@@ -1,7 +1,8 @@
 #include "gym/engine/device.hpp"
 
-#include <atomic>
 #include <charconv>
+#include <map>
+#include <mutex>
 
 #ifdef GYM_WITH_CUDA
 #include "gym/kernels/cuda/device.hpp"
@@ -11,7 +12,19 @@ namespace gym::engine {
 namespace {
 
 constexpr std::string_view kCuda = "cuda";
-std::atomic<std::uint64_t> errors_of_devices{0};
+
+/// What this process has found out about a device.
+struct Record {
+    std::vector<std::string> errors;
+    std::uint64_t times_without_room = 0;
+};
+std::mutex records_mutex;
+
+/// "cuda" and "cuda:0" are one device. @pre records_mutex is locked.
+Record& record_of(std::string_view device) {
+    static std::map<std::string, Record, std::less<>> records;
+    return records[std::string(device == kCuda ? "cuda:0" : device)];
+}
 
 #ifdef GYM_WITH_CUDA
 Result<std::string> cuda_model(int index) {
@@ -24,7 +37,9 @@ Result<std::uint64_t> free_cuda_bytes(int index) {
     std::string error;
     const auto device = kernels::cuda::Device::open(index, error);
     if (!device) return fail(ErrorCode::kNotFound, "CUDA device: " + error);
-    return device->free_bytes();
+    if (const std::size_t free = device->free_bytes(); free != 0) return free;
+    return fail(ErrorCode::kUnavailable, "no memory of CUDA device " + std::to_string(index) +
+                                             " is free, or the driver does not say how much is");
 }
 Status check_cuda(int index) {
     std::string error;
@@ -103,13 +118,26 @@ Result<std::uint64_t> free_device_bytes(std::string_view name) {
     return fail(ErrorCode::kInvalidArgument, "device '" + std::string(name) + "' is no GPU");
 }
 
-Error device_erred(const std::string& what) {
-    ++errors_of_devices;
-    return fail(ErrorCode::kInternal, "the device erred: " + what);
+Error device_erred(std::string_view device, const std::string& what) {
+    const std::scoped_lock lock(records_mutex);
+    record_of(device).errors.push_back(what);
+    return fail(ErrorCode::kInternal,
+                (device == "cpu" ? "the host erred: " : "the device erred: ") + what);
 }
 
-std::uint64_t device_errors() noexcept {
-    return errors_of_devices;
+std::vector<std::string> device_errors(std::string_view device) {
+    const std::scoped_lock lock(records_mutex);
+    return record_of(device).errors;
+}
+
+void note_no_room(std::string_view device) {
+    const std::scoped_lock lock(records_mutex);
+    ++record_of(device).times_without_room;
+}
+
+std::uint64_t times_without_room(std::string_view device) {
+    const std::scoped_lock lock(records_mutex);
+    return record_of(device).times_without_room;
 }
 
 Status check_device(std::string_view name) {

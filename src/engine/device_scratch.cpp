@@ -150,6 +150,20 @@ std::int64_t hash_bytes(const program::Slot& slot) {
 
 }  // namespace
 
+std::vector<std::uint64_t> lasting_sizes(const Program& program, const MemoryPlan& plan) {
+    std::vector<std::uint64_t> sizes;
+    std::size_t state = 0;
+    for (program::SlotId id = 0; id < program.slots().size(); ++id) {
+        const program::Slot& slot = program.slot(id);
+        const bool lasts = plan.slots[id].place == MemoryPlan::Place::kExternal;
+        sizes.push_back(lasts ? program::size_bytes(slot) : 0);
+        if (slot.kind == program::SlotKind::kParam || slot.kind == program::SlotKind::kState)
+            ++state;
+    }
+    sizes.push_back(2 * std::max(state, program.outputs().size()) * Digest::kSize);
+    return sizes;
+}
+
 std::uint64_t device_scratch_bytes(const Program& program) {
     Scratch need;
     const MemoryPlan plan = plan_memory(program);
@@ -163,8 +177,11 @@ std::uint64_t device_scratch_bytes(const Program& program) {
     for (const auto& output : program.outputs())
         if (outlives_the_run(program, output.name))
             need.grow(cuda::kScratchMacro0, hash_bytes(program.slot(output.slot)));
+    const auto add_allocated = [](std::uint64_t sum, std::uint64_t bytes) {
+        return sum + cuda::allocated_bytes(bytes);
+    };
     return std::accumulate(need.bytes.begin(), need.bytes.end(),
-                           static_cast<std::uint64_t>(cuda::Checks::kTableBytes));
+                           add_allocated(0, cuda::Checks::kTableBytes), add_allocated);
 }
 
 }  // namespace gym::engine

@@ -5,6 +5,7 @@
 #include "device_scratch.hpp"
 #include "gym/engine/device.hpp"
 #include "gym/kernels/context.hpp"
+#include "gym/kernels/cuda/scratch.hpp"
 #include "gym/program/opcode.hpp"
 #include "macro_arguments.hpp"
 #include "make_context.hpp"
@@ -104,7 +105,13 @@ Result<MemoryNeed> memory_need(const Program& program, const EngineOptions& opti
         if (slot.kind != program::SlotKind::kTemp) need.state += program::size_bytes(slot);
     need.temps = plan_memory(program).arena_bytes;
     if (device.cuda) {
-        need.workspace = device_scratch_bytes(program);
+        namespace cuda = kernels::cuda;
+        std::uint64_t lasting = 0;
+        for (const std::uint64_t size : lasting_sizes(program, plan_memory(program)))
+            lasting += cuda::padded_bytes(size);
+        need.state = cuda::allocated_bytes(lasting);
+        need.temps = cuda::allocated_bytes(need.temps);
+        need.workspace = device_scratch_bytes(program) + cuda::kDriverBytes;
         return need;
     }
     GYM_TRY(const kernels::Isa isa, choose_isa(options));
@@ -115,6 +122,17 @@ Result<MemoryNeed> memory_need(const Program& program, const EngineOptions& opti
         buffers.operand_a + buffers.operand_b + buffers.shared + options.threads * buffers.thread;
     if (isa == kernels::Isa::kAmx) need.workspace += buffers.digits;
     return need;
+}
+
+std::uint64_t host_bytes_beside_gpu(const Program& train) {
+    std::uint64_t state = 0, delta = 0;
+    for (const program::Slot& slot : train.slots()) {
+        const bool is_parameter = slot.kind == program::SlotKind::kParam;
+        if (is_parameter) delta += program::size_bytes(slot);
+        if (is_parameter || slot.kind == program::SlotKind::kState)
+            state += program::size_bytes(slot);
+    }
+    return state + delta;
 }
 
 Result<DeviceNeeds> device_needs(const Program& program) {

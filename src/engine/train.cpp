@@ -140,6 +140,9 @@ void Trainer::set_trace(std::function<void(const TraceEntry&)> sink) {
 Result<const State*> Trainer::state() const {
     return impl_->runner->state();
 }
+Result<Digest> Trainer::state_root() const {
+    return impl_->runner->state_root();
+}
 Result<State> Trainer::take_state() && {
     return impl_->runner->take_state();
 }

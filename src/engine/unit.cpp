@@ -1,14 +1,17 @@
 #include "gym/engine/unit.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "gym/blob/dataset.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/commit/tensor_root.hpp"
 #include "gym/engine/device.hpp"
+#include "gym/engine/memory.hpp"
 #include "gym/engine/train.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
@@ -43,10 +46,11 @@ Status finish(const Unit& unit, Trainer trainer, unsigned threads, UnitResult& r
         result.last_loss = std::bit_cast<float>(result.records.back().loss_bits);
     GYM_TRY(result.final_state, std::move(trainer).take_state());
     result.final_state_root = state_root(result.final_state, threads);
-    // Hashed where it was computed, and here: a bit that flipped on the way is in one of them.
+    // Hashed where it was computed, and here. What came off a device was compared with what the
+    // device had, so that a bit that differs now flipped in the host's memory.
     if (!result.records.empty() && result.records.back().state_root &&
         *result.records.back().state_root != result.final_state_root)
-        return device_erred("the final state is not what the last step had");
+        return device_erred("cpu", "the final state is not what the last step had");
     GYM_TRY(Bytes delta, encode_delta(unit.train, unit.base, result.final_state));
     result.delta = blob::VerifiedBlob::hash(std::move(delta), threads);
     return {};
@@ -64,12 +68,23 @@ Status check_position(const UnitPosition& position, unsigned threads) {
                                           position.records.back().state_root->hex());
 }
 
+/// A GPU's engine looks at the device's memory alone, and the kernel would end a process whose
+/// host's is used up.
+Status check_host(const Unit& unit, const RunOptions& options) {
+    GYM_TRY(const DeviceChoice device, parse_device(options.engine.device));
+    if (!device.cuda) return {};
+    const std::uint64_t all = host_bytes_beside_gpu(unit.train);
+    const std::uint64_t there = options.resume == nullptr ? 0 : options.resume->state.size_bytes();
+    return check_memory("the training state on the host, beside the GPU,",
+                        all - std::min(there, all));
+}
+
 /// The training state to start with, and the records that led to it into `result`.
 Result<State> starting_state(const Unit& unit, const RunOptions& options, UnitResult& result) {
     if (options.resume == nullptr) return with_fresh_optimizer(unit.train, unit.base);
     GYM_CHECK(check_position(*options.resume, options.engine.threads));
     result.records = options.resume->records;
-    return options.resume->state;
+    return std::move(options.resume->state);
 }
 
 }  // namespace
@@ -114,6 +129,7 @@ Result<Trainer> run_steps(const Unit& unit, State before, const StepRange& steps
 Result<UnitResult> run_unit(const Unit& unit, const RunOptions& options) {
     const unsigned threads = options.engine.threads;
     GYM_CHECK(check_inputs(unit, threads));
+    GYM_CHECK(check_host(unit, options));
     UnitResult result;
     GYM_TRY(State state, starting_state(unit, options, result));
     StepOptions steps{options.engine, options.progress,   {},

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -80,6 +82,35 @@ class CheckedPlayer final : public player::Player {
     std::unique_ptr<player::Player> player_;
 };
 
+/// Knows the claims for which it opened a unit and which are still there.
+class PlayedUnits final : public player::UnitSource {
+  public:
+    explicit PlayedUnits(std::unique_ptr<player::UnitSource> units) : units_(std::move(units)) {}
+
+    Result<game::Strategy*> open(const player::Claim& claim) override {
+        {
+            const std::scoped_lock lock(mutex_);
+            played_.insert(claim.name());
+        }
+        return units_->open(claim);
+    }
+    void release(const player::Claim& claim) override {
+        units_->release(claim);
+        const std::scoped_lock lock(mutex_);
+        played_.erase(claim.name());
+    }
+    /// Thread-safe.
+    [[nodiscard]] bool any() const {
+        const std::scoped_lock lock(mutex_);
+        return !played_.empty();
+    }
+
+  private:
+    std::unique_ptr<player::UnitSource> units_;
+    mutable std::mutex mutex_;
+    std::set<std::string> played_;  ///< names of claims
+};
+
 class DisputeThreadImpl final : public DisputeThread {
   public:
     struct Parts {
@@ -108,7 +139,7 @@ class DisputeThreadImpl final : public DisputeThread {
                                   contracts::DisputeGame(parts_.contract),
                                   domain_,
                                   *parts_.claims,
-                                  *units_,
+                                  units_,
                                   std::move(on_event)};
         std::vector<std::unique_ptr<player::Player>> players;
         const auto add = [&](std::unique_ptr<player::Player> player) {
@@ -117,7 +148,7 @@ class DisputeThreadImpl final : public DisputeThread {
         if (!parts_.report_game.is_zero())
             add(player::make_defender(player::setup_of_reports(setup, parts_.report_game)));
         if (role == player::Role::kDefend) {
-            data_ = player::make_claim_data(*parts_.claims, *units_);
+            data_ = player::make_claim_data(*parts_.claims, units_);
             add(player::make_defender(setup));
             add(player::make_data_defender(setup, *data_));
         }
@@ -128,6 +159,7 @@ class DisputeThreadImpl final : public DisputeThread {
 
     player::ClaimStore& claims() override { return *parts_.claims; }
     [[nodiscard]] Status lasting_failure() const override { return parts_.check->lasting(); }
+    [[nodiscard]] bool is_playing() const override { return units_.any(); }
     [[nodiscard]] Address report_game() const override { return parts_.report_game; }
 
   private:
@@ -151,7 +183,7 @@ class DisputeThreadImpl final : public DisputeThread {
     std::unique_ptr<chain::IntentStore> intents_;
     chain::TxManager transactions_;
     crypto::Eip712Domain domain_;
-    std::unique_ptr<player::UnitSource> units_;
+    PlayedUnits units_;
     std::unique_ptr<player::DataSource> data_;
     std::optional<player::PlayerThread> thread_;  ///< the first to end
 };
@@ -233,7 +265,7 @@ Result<std::unique_ptr<DisputeThread>> DisputeThread::start(
     GYM_TRY(const Address contract, configured_game(config));
     GYM_TRY(auto store,
             chain_store::SqliteChainStore::open(config.data_dir / "transactions.sqlite"));
-    GYM_TRY(auto claims, player::ClaimStore::open(config.data_dir / "disputes"));
+    GYM_TRY(auto claims, player::ClaimStore::open(config.claims_folder()));
     GYM_TRY(auto client, chain::make_http_client(config.chain_rpc));
     auto check = std::make_unique<GameCheck>(*client, contract, network);
     GYM_CHECK(first_look(*check, claims->has_any(player::Role::kDefend)));

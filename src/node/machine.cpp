@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <utility>
 
 #include "gym/common/clock.hpp"
 #include "gym/engine/device.hpp"
@@ -15,13 +16,13 @@ namespace {
 
 /// Counts it where people and the node's next start find it, and tells it. @return "1 of 3 times
 /// that end its use". @errors as DeviceErrors::check(), if it was the last one.
-Result<std::string> count_error(const DeviceErrors& errors, const Error& error) {
-    GYM_CHECK(errors.add(error.message, SystemClock().now_ms()));
+Result<std::string> count_error(const DeviceErrors& errors, const std::string& what) {
+    GYM_CHECK(errors.add(what, SystemClock().now_ms()));
     GYM_TRY(const unsigned count, errors.count());
     std::string times = std::to_string(count) + " of " + std::to_string(DeviceErrors::kErrorsMax) +
                         " times that end its use";
     spdlog::error("{} gave wrong results, which are not signed; {}: {}", errors.device(), times,
-                  error.message);
+                  what);
     GYM_CHECK(errors.check());
     return times;
 }
@@ -65,11 +66,18 @@ std::function<Status(const Error&)> device_check(const NodeConfig& config) {
     const auto known = errors_of_device(config);
     return [name = config.device,
             errors = known.ok() ? *known : DeviceErrors(config.data_dir, config.device),
-            seen = engine::device_errors()](const Error& failure) mutable -> Status {
-        if (const std::uint64_t now = engine::device_errors(); now != seen) {
-            seen = now;
-            GYM_CHECK(count_error(errors, failure));
-        }
+            seen = engine::device_errors(config.device).size(),
+            without_room =
+                engine::times_without_room(config.device)](const Error&) mutable -> Status {
+        // Not the failure: what it ended with may be the next thing that failed.
+        for (const auto found = engine::device_errors(name); seen < found.size();)
+            GYM_CHECK(count_error(errors, found[seen++]));
+        if (engine::times_without_room(name) !=
+            std::exchange(without_room, engine::times_without_room(name)))
+            return fail(ErrorCode::kUnavailable,
+                        "a unit found less free memory on device '" + name +
+                            "' than the node registered: it signs off, and registers what is free "
+                            "when it is started again (`gym node start --register`)");
         const Status answers = engine::check_device(name);
         if (answers.ok()) return {};
         return answers.error().in("device '" + name +
@@ -79,12 +87,13 @@ std::function<Status(const Error&)> device_check(const NodeConfig& config) {
 
 Result<Benchmark> measure_device(const NodeConfig& config, std::int64_t duration_ms) {
     GYM_TRY(const DeviceErrors errors, errors_of_device(config));
-    const std::uint64_t seen = engine::device_errors();
+    const std::size_t seen = engine::device_errors(config.device).size();
     auto measured = run_benchmark(config.engine(), duration_ms);
     if (!measured.ok() && lacks_free_memory(config, measured.error()))
         return fail(ErrorCode::kUnavailable, measured.error().message);
-    if (measured.ok() || engine::device_errors() == seen) return measured;
-    GYM_TRY(const std::string times, count_error(errors, measured.error()));
+    const auto found = engine::device_errors(config.device);
+    if (measured.ok() || found.size() == seen) return measured;
+    GYM_TRY(const std::string times, count_error(errors, found.back()));
     Error error = measured.error();
     error.message += "; " + times + " (" + errors.device() + ")";
     return error;

@@ -158,6 +158,10 @@ std::filesystem::path NodeConfig::keystore_path() const {
     return data_dir / keystore_file;
 }
 
+std::filesystem::path NodeConfig::claims_folder() const {
+    return data_dir / "disputes";
+}
+
 unsigned NodeConfig::threads_used() const {
     return threads != 0 ? threads : std::max(1U, std::thread::hardware_concurrency());
 }

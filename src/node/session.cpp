@@ -25,10 +25,10 @@ Result<std::unique_ptr<torrent::HelperSwarm>> start_swarm(const NodeConfig& conf
     return swarm;
 }
 
-/// Whether no restart mends it: a supervisor does not try one (RestartPreventExitStatus in
-/// deploy/systemd), as after the third error of a device. After others the node is soon back.
-bool ends_for_good(const Error& error) {
-    return error.code == ErrorCode::kInvalidArgument;
+/// Whether the unit under way is not for this node: after the third error of its device, or
+/// without room for it. After other errors the node is soon back.
+bool gives_back(const Error& error) {
+    return error.code == ErrorCode::kInvalidArgument || error.code == ErrorCode::kUnavailable;
 }
 
 }  // namespace
@@ -60,8 +60,17 @@ Status Session::run(std::function<records::Activity()> activity, FunctionRef<Sta
                                         network_.heartbeat_every_ms);
         done = work();
     }
-    if (done.ok() || ends_for_good(done.error())) leave_network(config_, key_, clock_, last);
+    if (done.ok() || gives_back(done.error())) leave_network(config_, key_, clock_, last);
     return done;
+}
+
+Status Session::stay_for_games(const Error& why, FunctionRef<Status()> follow,
+                               std::chrono::seconds stay, const std::stop_token& stop) const {
+    const DisputeThread* const player = disputes_.get();
+    Defence defence{nullptr, [player] { return player->is_playing(); }, stay};
+    if (player != nullptr) defence.claims = &disputes_->claims();
+    SteadyTimer timer;
+    return node::stay_for_games(defence, why, follow, timer, stop);
 }
 
 }  // namespace gym::node

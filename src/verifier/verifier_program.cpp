@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "gym/node/defence.hpp"
 #include "gym/node/machine.hpp"
 #include "gym/node/registration.hpp"
 #include "gym/node/session.hpp"
@@ -14,7 +15,9 @@ Status start_verifier(const node::NodeConfig& config,
                       const std::stop_token& stop) {
     node::RegisterOptions role;
     role.role = records::NodeRole::kVerifier;
-    GYM_TRY(const node::Registration registration, node::register_node(config, role));
+    const auto registration = node::register_node(config, role);
+    // With claims it stays up for their games, as a worker does.
+    if (!registration.ok() && !node::has_claims(config)) return registration.error();
     GYM_TRY(const auto session,
             node::Session::open(config, player::Role::kChallenge, on_dispute, stop));
     VerifierOptions options;
@@ -27,10 +30,18 @@ Status start_verifier(const node::NodeConfig& config,
     options.swarm = session->swarm();
     options.on_event = on_event;
     GYM_TRY(const auto verifier, Verifier::open(session->coordinator(), session->key(), options));
-    spdlog::info("verifier {} at {}{}", registration.address.hex(), config.coordinator,
-                 registration.key_created ? " (new key)" : "");
-    return session->run([&] { return verifier->activity(); },
-                        [&] { return run_verifier(*verifier, stop, node::device_check(config)); });
+    Status able = registration.ok() ? Status() : Status(registration.error());
+    const std::chrono::seconds stay = able.ok() ? std::chrono::seconds(0) : node::kStayAtStart;
+    if (able.ok()) {
+        spdlog::info("verifier {} at {}{}", registration->address.hex(), config.coordinator,
+                     registration->key_created ? " (new key)" : "");
+        able =
+            session->run([&] { return verifier->activity(); },
+                         [&] { return run_verifier(*verifier, stop, node::device_check(config)); });
+    }
+    if (able.ok()) return able;
+    return session->stay_for_games(
+        able.error(), [] { return Status(); }, stay, stop);
 }
 
 }  // namespace gym::verifier

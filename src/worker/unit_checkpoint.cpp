@@ -12,19 +12,57 @@
 #include "gym/commit/sha256.hpp"
 #include "gym/common/file.hpp"
 #include "gym/engine/state.hpp"
+#include "gym/engine/state_index.hpp"
 #include "gym/vault/sealed_file.hpp"
 
 namespace gym::worker {
 namespace {
 
-constexpr std::uint16_t kFormat = 1;
+constexpr std::uint16_t kFormat = 2;
 constexpr std::uint32_t kHeaderBytesMax = 256U << 20;
 constexpr std::string_view kSuffix = ".checkpoint";
 
 struct Header {
-    Digest state_blob;  // root over the state's bytes, names of tensors included
+    Digest state_head;  // SHA-256 of the head of the encoded state, which has the tensors' names
+    Digest state_root;  // as it was hashed where the state is trained
     std::vector<engine::StepRecord> records;
 };
+
+class BytesInMemory final : public blob::BlobReader {
+  public:
+    explicit BytesInMemory(Bytes bytes) : bytes_(std::move(bytes)) {}
+    [[nodiscard]] std::uint64_t size() const noexcept override { return bytes_.size(); }
+    Status read(std::uint64_t offset, std::span<std::uint8_t> out) const override {
+        std::ranges::copy(ByteView(bytes_).subspan(offset, out.size()), out.begin());
+        return {};
+    }
+
+  private:
+    const Bytes bytes_;
+};
+
+/// The bytes of `file` from `begin` on.
+class Behind final : public blob::BlobReader {
+  public:
+    /// @pre begin <= file.size()
+    Behind(const blob::BlobReader& file, std::uint64_t begin) : file_(file), begin_(begin) {}
+    [[nodiscard]] std::uint64_t size() const noexcept override { return file_.size() - begin_; }
+    Status read(std::uint64_t offset, std::span<std::uint8_t> out) const override {
+        return file_.read(begin_ + offset, out);
+    }
+
+  private:
+    const blob::BlobReader& file_;
+    const std::uint64_t begin_;
+};
+
+Result<Bytes> read_at(const blob::BlobReader& file, std::uint64_t offset, std::uint64_t count) {
+    if (offset > file.size() || count > file.size() - offset)
+        return fail(ErrorCode::kMalformed, "it is cut within its header");
+    Bytes out(count);
+    GYM_CHECK(file.read(offset, out));
+    return out;
+}
 
 Result<Header> decode_header(const CheckpointKey& key, ByteView bytes) {
     commit::Decoder in(bytes);
@@ -36,22 +74,45 @@ Result<Header> decode_header(const CheckpointKey& key, ByteView bytes) {
     if (unit != key.unit || spec != digest_of(key.spec))
         return fail(ErrorCode::kMismatch, "it is of another unit");
     Header out;
-    GYM_TRY(out.state_blob, in.digest());
+    GYM_TRY(out.state_head, in.digest());
+    GYM_TRY(out.state_root, in.digest());
     GYM_TRY(const ByteView records, in.bytes(kHeaderBytesMax));
     GYM_TRY(out.records, engine::decode_records(records));
     GYM_CHECK(in.expect_end());
     return out;
 }
 
-/// Everything of a checkpoint file before the state's bytes, whose blob root is `state_blob`.
-Bytes encode_checkpoint_header(const CheckpointKey& key, const Digest& state_blob,
+/// Everything of a checkpoint file before the state's bytes.
+Bytes encode_checkpoint_header(const CheckpointKey& key, ByteView state_head,
+                               const Digest& state_root,
                                std::span<const engine::StepRecord> records) {
     commit::Encoder header;
-    header.u16(kFormat).fixed(key.unit).fixed(digest_of(key.spec)).fixed(state_blob);
+    header.u16(kFormat).fixed(key.unit).fixed(digest_of(key.spec));
+    header.fixed(commit::sha256(state_head)).fixed(state_root);
     header.bytes(engine::encode_records(records));
     commit::Encoder out;
     out.bytes(header.view()).fixed(commit::sha256(header.view()));
     return out.take();
+}
+
+/// Tensor by tensor: a state is in memory once. @param file from the state on.
+Result<engine::State> read_state(const blob::BlobReader& file, const Digest& head_sha256) {
+    GYM_TRY(const engine::StateIndex index, engine::StateIndex::read(file));
+    GYM_TRY(const Bytes head, read_at(file, 0, index.head_bytes()));
+    if (commit::sha256(head) != head_sha256)
+        return fail(ErrorCode::kMismatch, "the names of its tensors were altered");
+    engine::State out;
+    out.tensors.reserve(index.tensors());
+    for (std::size_t i = 0; i < index.tensors(); ++i) {
+        const engine::TensorLayout& tensor = index.layout()[i];
+        const std::uint64_t end = index.begin(i) + index.tensor_bytes(i);
+        GYM_TRY(Bytes content, read_at(file, index.begin(i), index.tensor_bytes(i)));
+        GYM_TRY(const Bytes behind, read_at(file, end, index.end(i) - end));
+        if (std::ranges::any_of(behind, [](std::uint8_t byte) { return byte != 0; }))
+            return fail(ErrorCode::kMalformed, "a byte behind a tensor is not 0");
+        out.tensors.push_back({tensor.name, tensor.dtype, tensor.dims, std::move(content)});
+    }
+    return out;
 }
 
 }  // namespace
@@ -64,21 +125,23 @@ Digest digest_of(const engine::UnitSpec& spec) {
     return commit::sha256(out.view());
 }
 
-Result<engine::UnitPosition> decode_checkpoint(const CheckpointKey& key, ByteView content,
-                                               unsigned threads) {
-    commit::Decoder in(content);
-    GYM_TRY(const ByteView header_bytes, in.bytes(kHeaderBytesMax));
-    GYM_TRY(const Digest checksum, in.digest());
-    if (commit::sha256(header_bytes) != checksum)
+Result<engine::UnitPosition> decode_checkpoint(const CheckpointKey& key,
+                                               const blob::BlobReader& file, unsigned threads) {
+    constexpr std::uint64_t kLengthBytes = sizeof(std::uint32_t);
+    GYM_TRY(const Bytes length_bytes, read_at(file, 0, kLengthBytes));
+    GYM_TRY(const std::uint32_t length, commit::Decoder(length_bytes).u32());
+    if (length > kHeaderBytesMax) return fail(ErrorCode::kMalformed, "its header is too long");
+    GYM_TRY(const Bytes header_bytes, read_at(file, kLengthBytes, length));
+    GYM_TRY(const Bytes checksum, read_at(file, kLengthBytes + length, Digest::kSize));
+    if (!std::ranges::equal(commit::sha256(header_bytes).view(), checksum))
         return fail(ErrorCode::kMalformed, "its header was altered");
     GYM_TRY(Header header, decode_header(key, header_bytes));
-    const std::size_t state_begins = 4 + header_bytes.size() + Digest::kSize;
-    const ByteView state_bytes = content.subspan(state_begins);
-    const Digest actual = blob::blob_root(state_bytes, threads);
-    if (actual != header.state_blob)
-        return fail(ErrorCode::kMismatch, "its state hashes to " + actual.hex() + ", " +
-                                              header.state_blob.hex() + " was saved");
-    GYM_TRY(engine::State state, engine::decode_state(state_bytes));
+    const Behind state_bytes(file, kLengthBytes + length + Digest::kSize);
+    GYM_TRY(engine::State state, read_state(state_bytes, header.state_head));
+    const Digest actual = engine::state_root(state, threads);
+    if (actual != header.state_root)
+        return fail(ErrorCode::kMismatch, "its state has root " + actual.hex() + ", " +
+                                              header.state_root.hex() + " was trained");
     return engine::UnitPosition{std::move(state), std::move(header.records)};
 }
 
@@ -104,9 +167,9 @@ std::filesystem::path CheckpointStore::path_of(const Digest& unit) const {
 std::optional<engine::UnitPosition> CheckpointStore::load(const CheckpointKey& key,
                                                           unsigned threads) {
     const std::filesystem::path path = path_of(key.unit);
-    const auto bytes = read(key.unit);
-    if (!bytes.ok() && bytes.error().code == ErrorCode::kNotFound) return std::nullopt;
-    auto position = bytes.ok() ? decode_checkpoint(key, *bytes, threads) : bytes.error();
+    const auto file = open_file(key.unit);
+    if (!file.ok() && file.error().code == ErrorCode::kNotFound) return std::nullopt;
+    auto position = file.ok() ? decode_checkpoint(key, **file, threads) : file.error();
     if (position.ok()) return std::move(*position);
     spdlog::warn("the unit begins again: its checkpoint {} cannot be used: {}", path.string(),
                  position.error().message);
@@ -114,22 +177,31 @@ std::optional<engine::UnitPosition> CheckpointStore::load(const CheckpointKey& k
     return std::nullopt;
 }
 
+/// The parts of engine::encode_state(), which is not made: it would be the state once more.
 Status CheckpointStore::save(const CheckpointKey& key, const engine::State& state,
-                             std::span<const engine::StepRecord> records, unsigned threads) {
-    const Bytes content = engine::encode_state(state);
-    const Bytes header = encode_checkpoint_header(key, blob::blob_root(content, threads), records);
-    const std::array<ByteView, 2> parts{header, content};
+                             const Digest& state_root,
+                             std::span<const engine::StepRecord> records) {
+    static constexpr std::array<std::uint8_t, commit::kChunkBytes> kZeros{};
+    GYM_TRY(const engine::StateIndex index, engine::StateIndex::of(engine::layout_of(state)));
+    const Bytes head = index.encode();
+    const Bytes header = encode_checkpoint_header(key, head, state_root, records);
+    std::vector<ByteView> parts{header, head};
+    for (std::size_t i = 0; i < index.tensors(); ++i) {
+        const Bytes& content = state.tensors[i].bytes;
+        parts.emplace_back(content);
+        parts.push_back(ByteView(kZeros).first(index.end(i) - index.begin(i) - content.size()));
+    }
     GYM_CHECK(write(key.unit, parts));
     keep_newest();
     return {};
 }
 
-Result<Bytes> CheckpointStore::read(const Digest& unit) const {
-    if (!key_) return read_file(path_of(unit));
-    GYM_TRY(const auto reader, vault::open_sealed(path_of(unit), *key_, unit));
-    Bytes out(reader->size());
-    GYM_CHECK(reader->read(0, out));
-    return out;
+Result<std::unique_ptr<const blob::BlobReader>> CheckpointStore::open_file(
+    const Digest& unit) const {
+    if (key_) return vault::open_sealed(path_of(unit), *key_, unit);
+    GYM_TRY(Bytes bytes, read_file(path_of(unit)));
+    return std::unique_ptr<const blob::BlobReader>(
+        std::make_unique<BytesInMemory>(std::move(bytes)));
 }
 
 Status CheckpointStore::write(const Digest& unit, std::span<const ByteView> parts) const {
@@ -169,13 +241,8 @@ void CheckpointStore::keep_newest() {
 }
 
 CheckpointPlan::CheckpointPlan(CheckpointStore& store, const CheckpointKey& key,
-                               std::chrono::milliseconds every, std::stop_token stop,
-                               unsigned threads)
-    : store_(store),
-      key_(key),
-      stop_(std::move(stop)),
-      threads_(threads),
-      pace_(every, SteadyClock::now()) {}
+                               std::chrono::milliseconds every, std::stop_token stop)
+    : store_(store), key_(key), stop_(std::move(stop)), pace_(every, SteadyClock::now()) {}
 
 void CheckpointPlan::after_step(const engine::Trainer& trainer,
                                 std::span<const engine::StepRecord> records) {
@@ -183,13 +250,21 @@ void CheckpointPlan::after_step(const engine::Trainer& trainer,
     if (records.size() >= key_.spec.steps) return;
     const auto start = SteadyClock::now();
     if (!pace_.due(start) && !stop_.stop_requested()) return;
-    const auto state = trainer.state();
-    const Status saved =
-        state.ok() ? store_.save(key_, **state, records, threads_) : Status(state.error());
+    const Status saved = save(trainer, records);
     pace_.saved(start, SteadyClock::now());
     if (!saved.ok() && !refused_)
         spdlog::warn("the unit's progress is not saved: {}", saved.error().message);
     refused_ = !saved.ok();
+}
+
+Status CheckpointPlan::save(const engine::Trainer& trainer,
+                            std::span<const engine::StepRecord> records) {
+    GYM_TRY(const engine::State* const state, trainer.state());
+    std::optional<Digest> root = records.back().state_root;
+    if (!root) {
+        GYM_TRY(root, trainer.state_root());
+    }
+    return store_.save(key_, *state, *root, records);
 }
 
 }  // namespace gym::worker

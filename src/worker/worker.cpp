@@ -248,8 +248,7 @@ Result<execution::TrainRun> WorkerImpl::execute(const protocol::UnitRecord& reco
         prefixes_.expect_end(watch->left());
     };
     std::optional<engine::UnitPosition> position;
-    CheckpointPlan plan(checkpoints_, key, options_.checkpoint_every, stop,
-                        options_.engine.threads);
+    CheckpointPlan plan(checkpoints_, key, options_.checkpoint_every, stop);
     if (from == From::kCheckpoint) {
         position = checkpoints_.load(key, options_.engine.threads);
         run.resume = position ? &*position : nullptr;

@@ -56,23 +56,41 @@ void say_last(Worker& worker, rpc::Coordinator& coordinator) {
                      words->prefix.steps, sent.error().message);
 }
 
+/// Computes nothing: brings what was signed to the coordinator, and asks what became of it.
+Status follow_signed(Worker& worker, bool& resumed, const std::stop_token& stop) {
+    if (!resumed) GYM_CHECK(worker.resume(stop));
+    resumed = true;
+    GYM_CHECK(worker.track(stop));
+    return worker.send_wanted();
+}
+
 }  // namespace
 
 Status start_worker(const node::NodeConfig& config, const WorkerHooks& hooks,
-                    const std::stop_token& stop) {
+                    const std::stop_token& stop, Status able) {
     // Before a unit is taken: one that cannot be computed would only be held until it expires.
-    GYM_TRY(const std::string device, node::device_of(config));
+    const auto device = node::device_of(config);
+    if (able.ok() && !device.ok()) able = device.error();
+    if (!able.ok() && !node::has_claims(config)) return able;
     GYM_TRY(const auto session,
             node::Session::open(config, player::Role::kDefend, hooks.on_dispute, stop));
     GYM_CHECK(tell_missing_money(config, *session));
-    const WorkerOptions options = options_of(config, hooks, *session);
+    WorkerOptions options = options_of(config, hooks, *session);
+    if (!able.ok()) options.engine = config.games_engine();  // if a delta is lost
     GYM_TRY(const auto worker,
             Worker::open(session->coordinator(), session->key(), session->clock(), options));
-    spdlog::info("worker {} at {}, on {}, {} threads", session->key().address().hex(),
-                 config.coordinator, device, options.engine.threads);
-    return session->run([&] { return worker->activity(); },
-                        [&] { return run_worker(*worker, options, stop); },
-                        [&](rpc::Coordinator& coordinator) { say_last(*worker, coordinator); });
+    const std::chrono::seconds stay = able.ok() ? std::chrono::seconds(0) : node::kStayAtStart;
+    if (able.ok()) {
+        spdlog::info("worker {} at {}, on {}, {} threads", session->key().address().hex(),
+                     config.coordinator, *device, options.engine.threads);
+        able = session->run([&] { return worker->activity(); },
+                            [&] { return run_worker(*worker, options, stop); },
+                            [&](rpc::Coordinator& coordinator) { say_last(*worker, coordinator); });
+    }
+    if (able.ok()) return able;
+    bool resumed = false;
+    return session->stay_for_games(
+        able.error(), [&] { return follow_signed(*worker, resumed, stop); }, stay, stop);
 }
 
 }  // namespace gym::worker

@@ -207,11 +207,12 @@ Status CudaChecks::settle() {
     checks_.settle();
     const std::vector<Download> downloads = std::exchange(downloads_, {});
     if (!device_.ok()) return {};  // that error is the one to report
-    if (!checks_.failure().empty()) return device_erred(checks_.failure());
+    if (!checks_.failure().empty()) return device_erred(device_.cuda_name(), checks_.failure());
     for (const Download& download : downloads)
         if (checks_.value(download.sum) != download.found)
-            return device_erred("'" + program_.slot(download.id).name +
-                                "' changed in memory or on its way to the host");
+            return device_erred(device_.cuda_name(),
+                                "'" + program_.slot(download.id).name +
+                                    "' changed in memory or on its way to the host");
     return {};
 }
 

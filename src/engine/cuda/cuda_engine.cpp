@@ -6,6 +6,7 @@
 
 #include "cuda_checks.hpp"
 #include "cuda_execute.hpp"
+#include "device_scratch.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/commit/tensor_root.hpp"
 #include "gym/engine/device.hpp"
@@ -50,7 +51,7 @@ Status check_memory(const Program& program, std::uint64_t allowed) {
     if (need.total() <= allowed) return {};
     return fail(ErrorCode::kOutOfRange, "the program needs " + memory_text(need.total()) +
                                             " on the device (" + memory_text(need.workspace) +
-                                            " of them for products and attention), " +
+                                            " of them for products, attention and the driver), " +
                                             memory_text(allowed) +
                                             " are free and lent; a smaller batch, more "
                                             "micro_batches or a shorter context need less");
@@ -95,6 +96,7 @@ struct CudaEngine::Impl {
 Status CudaEngine::Impl::outcome() {
     if (checks) GYM_CHECK(checks->settle());
     if (device->ok()) return {};
+    if (device->has_run_out_of_memory()) note_no_room(device->cuda_name());
     return fail(ErrorCode::kUnavailable, "CUDA device: " + device->error());
 }
 
@@ -109,20 +111,19 @@ void CudaEngine::Impl::download(SlotId id, std::span<std::uint8_t> bytes) {
 }
 
 void CudaEngine::Impl::place_slots() {
-    memory.assign(program.slots().size(), nullptr);
-    std::byte* arena = device->allocate(plan.arena_bytes);
+    memory = device->allocate_together(lasting_sizes(program, plan));
+    roots = memory.back();
+    memory.pop_back();
+    std::byte* const arena = device->allocate(plan.arena_bytes);
     for (SlotId id = 0; id < program.slots().size(); ++id) {
         const auto& entry = plan.slots[id];
         if (entry.place == MemoryPlan::Place::kArena) memory[id] = arena + entry.offset;
-        if (entry.place == MemoryPlan::Place::kExternal) memory[id] = device->allocate(size_of(id));
         if (program.slot(id).kind == SlotKind::kConstant) upload(id, program.slot(id).value);
     }
     for (SlotId id = 0; id < program.slots().size(); ++id) {
         if (plan.slots[id].place == MemoryPlan::Place::kInState)
             memory[id] = memory[plan.slots[id].target];
     }
-    const std::size_t hashed_max = std::max(state_ids.size(), program.outputs().size());
-    roots = device->allocate(2 * hashed_max * sizeof(Digest));
 }
 
 Status CudaEngine::Impl::bind_inputs(std::span<const NamedTensorView> inputs) {
@@ -139,6 +140,8 @@ Status CudaEngine::Impl::bind_inputs(std::span<const NamedTensorView> inputs) {
                                                        std::to_string(size_of(id)) + " bytes");
         upload(id, given->bytes);
     }
+    // A run with checks waits at its end, and until then the caller keeps the inputs.
+    if (!checks) device->synchronize();
     return {};
 }
 
@@ -226,7 +229,8 @@ Result<std::vector<Digest>> CudaEngine::Impl::hash(std::span<const SlotId> ids) 
     GYM_CHECK(outcome());
     for (std::size_t i = 0; i < ids.size(); ++i) {
         if (trees[i] != trees[i + (passes - 1) * ids.size()])
-            return device_erred("hashing '" + program.slot(ids[i]).name + "' gave two results");
+            return device_erred(device->cuda_name(),
+                                "hashing '" + program.slot(ids[i]).name + "' gave two results");
         const Slot& slot = program.slot(ids[i]);
         const std::vector<std::uint64_t> dims(slot.dims.begin(), slot.dims.end());
         trees[i] = commit::tensor_digest(slot.dtype, dims, trees[i]);
@@ -258,7 +262,10 @@ Result<CudaEngine> CudaEngine::create(const Program& program, const CudaOptions&
     auto impl = std::make_unique<Impl>(program, options);
     impl->device = std::move(device);
     impl->plan = plan_memory(program);
-    GYM_CHECK(check_memory(program, room_on(*impl->device, options)));
+    const Status fits = check_memory(program, room_on(*impl->device, options));
+    if (!fits.ok() && fits.error().code == ErrorCode::kOutOfRange)
+        note_no_room(impl->device->cuda_name());
+    GYM_CHECK(fits);
     impl->state_ids = state_slots(program);
     impl->input_ids = program.slots_of(SlotKind::kInput);
     if (options.checked)
@@ -277,6 +284,7 @@ Status CudaEngine::load(const State& state) {
     GYM_CHECK(check_state(impl_->program, impl_->state_ids, state));
     for (std::size_t i = 0; i < state.tensors.size(); ++i)
         impl_->upload(impl_->state_ids[i], state.tensors[i].bytes);
+    impl_->device->synchronize();  // the state may go once this returns
     return impl_->outcome();
 }
 

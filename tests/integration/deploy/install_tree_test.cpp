@@ -200,6 +200,12 @@ TEST_F(InstallTree, UnitsAndUsersAreValidAndTheUnitsAreLockedUp) {
                                                     "--no-pager", "--threshold=20", unit}},
                                           60'000);
         EXPECT_TRUE(exposure.ok()) << exposure.error().message;
+        // It implies DeviceAllow=char-rtc up to systemd 252, which hides a GPU from a node whose
+        // drop-in has PrivateDevices=no. Without capabilities nobody sets the clock anyway.
+        const auto text = read_file(entry.path());
+        ASSERT_TRUE(text.ok());
+        EXPECT_EQ(std::string(text->begin(), text->end()).find("ProtectClock"), std::string::npos)
+            << unit;
     }
     EXPECT_EQ(count, 7U);
     const std::filesystem::path root = network_.path("root");

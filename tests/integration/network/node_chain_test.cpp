@@ -16,6 +16,7 @@
 #include "gym/contracts/gym_token.hpp"
 #include "gym/contracts/stake.hpp"
 #include "gym/node/chain_view.hpp"
+#include "gym/node/device_errors.hpp"
 #include "gym/player/claim.hpp"
 #include "gym/verifier/chain_audit.hpp"
 #include "local_coordinator.hpp"
@@ -268,6 +269,17 @@ class NodeDisputesTest : public NodeChainTest {
         EXPECT_NE(doctor.text.find("FAIL disputes "), std::string::npos) << doctor.text;
         EXPECT_NE(doctor.text.find(says), std::string::npos) << says << "\n" << doctor.text;
     }
+    void file_claim() {
+        player::Claim claim;
+        claim.key = job_.unit(0);
+        claim.evidence.commitment =
+            protocol::sign(handler_.info.domain(), job_.commitment(0, job_.run(0)), key_);
+        claim.evidence.record = protocol::unit_record(job_.record, 0);
+        claim.program_blob = job_.inputs.program_blob;
+        claim.dataset_blob = *job_.inputs.dataset_blob;
+        claim.base_state_blob = job_.inputs.base_state_blob;
+        ASSERT_TRUE(player::ClaimStore::open(dir_.path() / "disputes").value()->save(claim).ok());
+    }
     void set_ether(const Address& owner, const Amount& wei) {
         anvil_.rpc("anvil_setBalance",
                    "[\"" + owner.hex() + "\",\"" + testing::quantity(wei) + "\"]");
@@ -296,16 +308,7 @@ TEST_F(NodeDisputesTest, AWorkerWithStakeDoesNotStartWithoutTheGame) {
 }
 
 TEST_F(NodeDisputesTest, AWorkerWithAClaimToDefendStaysUpAndTakesNoNewWork) {
-    const engine::UnitResult result = job_.run(0);
-    player::Claim claim;
-    claim.key = job_.unit(0);
-    claim.evidence.commitment =
-        protocol::sign(handler_.info.domain(), job_.commitment(0, result), key_);
-    claim.evidence.record = protocol::unit_record(job_.record, 0);
-    claim.program_blob = job_.inputs.program_blob;
-    claim.dataset_blob = *job_.inputs.dataset_blob;
-    claim.base_state_blob = job_.inputs.base_state_blob;
-    ASSERT_TRUE(player::ClaimStore::open(dir_.path() / "disputes").value()->save(claim).ok());
+    file_claim();
     const auto expect_up = [&](const std::string& game, const std::string& says) {
         auto started = Subprocess::start(node("start", game));
         ASSERT_TRUE(started.ok());
@@ -319,6 +322,31 @@ TEST_F(NodeDisputesTest, AWorkerWithAClaimToDefendStaysUpAndTakesNoNewWork) {
     expect_up(deployed_.dispute_game.hex(), "the coordinator works with the dispute game");
     EXPECT_NE(log().find("its games are played"), std::string::npos) << log();
     expect_up(log_.hex(), "the contract at dispute_game " + log_.hex() + " is another one");
+}
+
+/// A third error at night, or a card that is gone: games are played on the CPU.
+TEST_F(NodeDisputesTest, AWorkerWhoseDeviceIsOfNoUseStaysUpForItsClaims) {
+    const std::string game = deployed_.dispute_game.hex();
+    const auto expect_up = [&](const std::vector<std::string>& flags, const std::string& says) {
+        SubprocessOptions command = node("start", game);
+        command.argv.insert(command.argv.end(), flags.begin(), flags.end());
+        auto started = Subprocess::start(command);
+        ASSERT_TRUE(started.ok());
+        EXPECT_TRUE(eventually([&] {
+            const std::string text = log();
+            const std::size_t at = text.rfind("DISPUTES: ");
+            return at != std::string::npos && text.find(says, at) != std::string::npos;
+        })) << log();
+        EXPECT_TRUE(started->stop().ok()) << "it was still there: " << log();
+        EXPECT_EQ(std::ranges::count(handler_.calls, "next_task"), 0);
+    };
+    file_claim();
+    expect_up({"--device", "cuda:99"}, "device 'cuda:99'");
+    const node::DeviceErrors errors(dir_.path(), "cpu");
+    for (unsigned error = 0; error < node::DeviceErrors::kErrorsMax; ++error)
+        ASSERT_TRUE(errors.add("op 3 (matmul): a product is wrong", 1'000).ok());
+    expect_up({}, "cpu gave wrong results 3 times");
+    expect_up({"--register"}, "cpu gave wrong results 3 times");
 }
 
 TEST_F(NodeDisputesTest, WhatDoesNotFitIsFoundWhenTheChainComesBack) {

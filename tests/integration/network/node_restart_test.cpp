@@ -108,7 +108,7 @@ TEST_F(NodeRestartTest, ADeviceThatErredTooOftenEndsTheNodeForGood) {
         << ended.code;
 }
 
-TEST_F(NodeRestartTest, ASessionThatNoRestartMendsSignsOff) {
+TEST_F(NodeRestartTest, ASessionThatGivesItsUnitBackSignsOff) {
     node::NodeConfig config;
     config.coordinator = "127.0.0.1:" + std::to_string(server_->port());
     config.data_dir = dir_.path();
@@ -129,6 +129,8 @@ TEST_F(NodeRestartTest, ASessionThatNoRestartMendsSignsOff) {
     EXPECT_EQ(ended_with(ErrorCode::kInvalidArgument), ErrorCode::kInvalidArgument);
     EXPECT_EQ(std::ranges::count(handler_.calls, "leave"), 1);
     EXPECT_EQ(last_words, 1U) << "so the prefix of the unit under way is sent";
+    EXPECT_EQ(ended_with(ErrorCode::kUnavailable), ErrorCode::kUnavailable);
+    EXPECT_EQ(std::ranges::count(handler_.calls, "leave"), 2) << "there is no room for its unit";
 }
 
 TEST_F(NodeRestartTest, ADamagedCheckpointMeansToBeginAgain) {

@@ -178,6 +178,13 @@ class CellCheck {
     std::uint32_t since_;
 };
 
+/// A kernel with wrong arguments ends at the first access that a device refuses.
+void end_if_astray() {
+    if (!is_astray()) return;
+    running.checking = false;  // check_access() is not returned to
+    abandon_launch();
+}
+
 template <typename Describe>
 void check_cells(Cell* first, std::size_t count, const CellCheck& check, bool shared,
                  const Describe& describe) {
@@ -194,9 +201,11 @@ std::size_t cell_count(std::size_t offset, std::size_t size) {
 
 void check_region(Access access, std::uintptr_t at, std::size_t size, const void* site) {
     Region* const region = memory().nearest(at);
-    if (region == nullptr || !region->contains(at, size))
-        return report("outside of every allocation", site,
-                      region == nullptr ? std::string() : "nearest is " + region->describe(at));
+    if (region == nullptr || !region->contains(at, size)) {
+        report("outside of every allocation", site,
+               region == nullptr ? std::string() : "nearest is " + region->describe(at));
+        return end_if_astray();
+    }
     if (region->device != running.device)
         report("memory of another device", site, region->describe(at));
     const std::size_t offset = at - region->begin;
@@ -216,8 +225,10 @@ bool find_shared_place(std::uintptr_t at, std::size_t size, const void* site, Sh
     if (variable == nullptr) return false;
     out.offset = at - variable->begin;
     out.name = variable->name;
-    if (out.offset + size > variable->bytes)
+    if (out.offset + size > variable->bytes) {
         report("beyond the end of a shared variable", site, out.name);
+        end_if_astray();
+    }
     auto& all = memory().shared;
     if (all.size() <= variable->index) all.resize(variable->index + 1);
     Cells& cells = all[variable->index];
@@ -268,7 +279,11 @@ void check_access(Access access, const void* address, std::size_t size, const vo
         return;
     }
     if (!device && within(at, running.stack, running.stack_bytes)) return;
-    if (aligned && at % size != 0) report("misaligned by its size", site, std::to_string(size));
+    if (strays_for_ever()) end_if_astray();
+    if (aligned && at % size != 0) {
+        report("misaligned by its size", site, std::to_string(size));
+        end_if_astray();
+    }
     if (access != Access::kRead && size < kGranule)
         report("writes single bytes, which the checks do not follow", site);
     if (device) {
@@ -285,6 +300,7 @@ void check_access(Access access, const void* address, std::size_t size, const vo
     if (access == Access::kRead && is_constant(at)) return;
     report(access == Access::kRead ? "a kernel reads host memory" : "a kernel writes host memory",
            site);
+    end_if_astray();
 }
 
 void begin_copy(void* shared, std::size_t size) {

@@ -6,6 +6,7 @@
 
 #include "checked_memory.hpp"
 #include "findings.hpp"
+#include "flips.hpp"
 #include "gym/kernels/cuda/device.hpp"
 
 namespace gym::kernels::cuda {
@@ -47,7 +48,9 @@ Device::~Device() = default;
 void* Device::stream() {
     return nullptr;
 }
-void Device::note(int) {}
+void Device::note(int cuda_error) {
+    if (cuda_error != 0 && error_.empty()) error_ = "an illegal memory access was encountered";
+}
 void Device::begin_repeated() {}
 void Device::end_repeated() {}
 const std::string& Device::no_graphs_because() const {
@@ -57,6 +60,14 @@ const std::string& Device::no_graphs_because() const {
 std::byte* Device::allocate(std::size_t bytes) {
     memory_->allocations.push_back(allocate_device(bytes, "an allocation"));
     return reinterpret_cast<std::byte*>(memory_->allocations.back());
+}
+
+/// Apart, so that an access beyond the end of one is found.
+std::vector<std::byte*> Device::allocate_together(std::span<const std::uint64_t> sizes) {
+    std::vector<std::byte*> out;
+    for (const std::uint64_t size : sizes)
+        out.push_back(size == 0 ? nullptr : allocate(size));
+    return out;
 }
 
 std::byte* Device::scratch(int index, std::size_t bytes) {
@@ -70,11 +81,15 @@ void Device::upload(void* device, const void* host, std::size_t bytes) {
     check_device_range(Access::kWrite, device, bytes, "upload");
     std::memcpy(device, host, bytes);
     mark_initialised(device, bytes);
+    pass_transfer(device, bytes);
 }
 
 void Device::download(void* host, const void* device, std::size_t bytes) {
+    synchronize();
+    if (!ok()) return;
     check_device_range(Access::kRead, device, bytes, "download");
     std::memcpy(host, device, bytes);
+    pass_transfer(host, bytes);
 }
 
 void Device::copy(void* to, const void* from, std::size_t bytes) {
@@ -85,15 +100,19 @@ void Device::copy(void* to, const void* from, std::size_t bytes) {
     if (a < b + bytes && b < a + bytes) report("a copy over itself", to);
     std::memmove(to, from, bytes);
     mark_copied(to, from, bytes);
+    pass_transfer(to, bytes);
 }
 
 void Device::clear(void* device, std::size_t bytes) {
     check_device_range(Access::kWrite, device, bytes, "clear");
     std::memset(device, 0, bytes);
     mark_initialised(device, bytes);
+    pass_transfer(device, bytes);
 }
 
-void Device::synchronize() {}
+void Device::synchronize() {
+    note(is_context_lost() ? 1 : 0);
+}
 
 std::string Device::name() const {
     return "emulated";

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <ucontext.h>
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -138,6 +139,7 @@ void resume_ready_lanes(unsigned warp) {
     for (unsigned i = 0; i < kWarp; ++i) {
         const unsigned index = warp * kWarp + (shift + i * direction) % kWarp;
         if (block().fibers[index].wait == Wait::kNone) resume(index);
+        if (is_context_lost()) return;
     }
 }
 
@@ -190,6 +192,7 @@ void finish_collective(unsigned warp) {
 bool run_warp(unsigned warp) {
     for (unsigned turns = 1 + block().rng() % kTurnsMax; turns > 0; --turns) {
         resume_ready_lanes(warp);
+        if (is_context_lost()) return false;
         const unsigned meeting = waiting(warp, Wait::kWarp);
         if (meeting == 0) return true;
         if (meeting < kWarp) {
@@ -198,6 +201,7 @@ bool run_warp(unsigned warp) {
                 ++first;
             select_thread(first);
             report("some lanes of a warp do not come to its collective", current_fiber().site);
+            if (is_astray()) lose_context();  // a device would wait for ever
             return false;
         }
         finish_collective(warp);
@@ -263,6 +267,22 @@ void run_blocks(const LaunchSize& size) {
     }
 }
 
+/// Where a device's arithmetic gives any value, the host's ends the process.
+void on_trap(int number) {
+    if (!running.kernel || !is_astray()) {
+        std::signal(number, SIG_DFL);
+        return;  // the instruction traps again
+    }
+    running.checking = false;
+    abandon_launch();
+}
+void abandon_where_astray_traps() {
+    struct sigaction action {};
+    action.sa_handler = on_trap;
+    action.sa_flags = SA_NODEFER;  // it is left by a jump
+    sigaction(SIGFPE, &action, nullptr);
+}
+
 }  // namespace
 
 bool is_launchable(const LaunchSize& size) {
@@ -284,6 +304,7 @@ void set_translation(Translation translation) {
 }
 
 void launch(const LaunchSize& size, const KernelCall& untranslated) {
+    if (is_context_lost()) return;
     Block& b = block();
     const KernelCall call = b.translation != nullptr ? b.translation(untranslated) : untranslated;
     // Whole warps: the emulation has no others.
@@ -294,9 +315,11 @@ void launch(const LaunchSize& size, const KernelCall& untranslated) {
     b.threads = static_cast<unsigned>(size.threads);
     b.call = &call;
     std::memcpy(b.arguments, call.arguments, call.bytes);
+    running.kernel_name = demangled(call.name);
+    pass_arguments(running.kernel_name, b.arguments, call.bytes);
+    if (is_astray()) abandon_where_astray_traps();
     place.grid = {static_cast<unsigned>(size.x), static_cast<unsigned>(size.y),
                   static_cast<unsigned>(size.z)};
-    running.kernel_name = demangled(call.name);
     running.arguments = b.arguments;
     running.argument_bytes = call.bytes;
     running.first_block = running.block + 1;
@@ -321,6 +344,7 @@ void shuffle_xor(unsigned members, void* value, unsigned size, unsigned lane_mas
     std::memcpy(fiber.operand, value, size);
     stop(Wait::kWarp, site);
     std::memcpy(value, current_fiber().result, size);
+    pass_access(Access::kRead, value, size);
 }
 
 void mma_m16n8k32_s8_u8(std::int32_t (&accumulator)[4], const std::uint32_t (&a)[4],
@@ -357,8 +381,11 @@ void load_matrices(std::uint32_t (&words)[4], const void* row, const void* site)
 void copy_16_bytes(void* shared, const void* global, bool valid, const void* site) {
     if (site == nullptr) site = __builtin_return_address(0);
     if (reinterpret_cast<std::uintptr_t>(shared) % kCopyBytes != 0 ||
-        reinterpret_cast<std::uintptr_t>(global) % kCopyBytes != 0)
-        return report("an asynchronous copy that is not aligned to 16 bytes", site);
+        reinterpret_cast<std::uintptr_t>(global) % kCopyBytes != 0) {
+        report("an asynchronous copy that is not aligned to 16 bytes", site);
+        if (is_astray()) abandon_launch();
+        return;
+    }
     if (valid) check_access(Access::kRead, global, kCopyBytes, site);
     check_access(Access::kWrite, shared, kCopyBytes, site);
     begin_copy(shared, kCopyBytes);
@@ -381,6 +408,12 @@ void wait_for_copies(unsigned left) {
             end_copy(copy.to, kCopyBytes);
         }
     }
+}
+
+void abandon_launch() {
+    lose_context();
+    // No thread goes on from here: run_block() begins those anew that are not done.
+    stop(Wait::kBlock, nullptr);
 }
 
 void check_atomic(const void* address, std::size_t size, const void* site) {

@@ -50,7 +50,8 @@ void launch(const LaunchSize& size, const Kernel& kernel) {
 
 inline constexpr unsigned kWarp = 32;
 // Limits of a launch, of any device.
-inline constexpr std::int64_t kGridXMax = 2'147'483'647, kGridYMax = 65'535;  // z as y
+inline constexpr std::int64_t kGridXMax = 2'147'483'647,
+                              kGridYMax = 65'535;  // z as y
 inline constexpr int kBlockThreadsMax = 1024;
 inline constexpr std::size_t kArgumentBytesMax = 4096;
 
@@ -76,6 +77,8 @@ void load_matrices(std::uint32_t (&words)[4], const void* row, const void* site 
 void copy_16_bytes(void* shared, const void* global, bool valid, const void* site = nullptr);
 void commit_copies();
 void wait_for_copies(unsigned left);
+/// The thread that runs now has done what ends a device's context. Does not return.
+void abandon_launch();
 void check_atomic(const void* address, std::size_t size, const void* site);
 
 }  // namespace gym::emulation

@@ -8,6 +8,7 @@
 
 #include "checked_memory.hpp"
 #include "emulation.hpp"
+#include "flips.hpp"
 
 extern "C" const char __executable_start;
 
@@ -56,6 +57,7 @@ std::string triple(const Index3& index) {
 }  // namespace
 
 void report(const std::string& what, const void* site, const std::string& detail) {
+    if (is_astray()) return;
     const Unchecked unchecked;
     Findings& all = findings();
     if (all.found.size() >= kFindingsMax) return;

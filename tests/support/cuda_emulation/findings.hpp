@@ -12,7 +12,8 @@ struct Finding {
     std::string text;  ///< with the kernel, the thread and the line of source
 };
 
-/// Keeps and prints a finding; once for each `what`, site and kernel.
+/// Keeps and prints a finding; once for each `what`, site and kernel. None while a kernel is astray
+/// (flips.hpp).
 void report(const std::string& what, const void* site, const std::string& detail = {});
 
 /// All since the last call.

@@ -405,7 +405,7 @@ Step memory(const Parts& parts) {
     const bool shared = has("shared"), local = !shared && has("local");
     const bool parameters = !shared && !local && has("param");
     if (!shared && !local && !parameters) has("global");
-    if (is_load) has("nc");
+    if (is_load) (void)(has("nc") || has("cg"));  // caches have nothing else here
     (void)(has("v2") || has("v4"));
     if (at + 1 != parts.size()) return nullptr;
     if (shared) return load_or_store<Space::kShared>(is_load, parts[at]);

@@ -66,6 +66,13 @@ const Allocation* owner_of(const void* address) {
     return static_cast<std::size_t>(offset) < allocation.bytes ? &allocation : nullptr;
 }
 
+/// As a driver rounds it up.
+std::size_t taken_bytes(std::size_t bytes) {
+    constexpr std::size_t kSmallMax = std::size_t{1} << 20, kSmall = 512;
+    const std::size_t unit = bytes > kSmallMax ? 2 * kSmallMax : kSmall;
+    return (bytes + unit - 1) / unit * unit;
+}
+
 void* address_without_memory(std::size_t bytes) {
     const std::uintptr_t address = runtime().next_address;
     runtime().next_address +=
@@ -79,12 +86,13 @@ cudaError_t upload(Stream& stream, void* to, const void* from, std::size_t bytes
         std::memcpy(to, data, count);
         mark_initialised(to, count);
     };
-    // A graph reads the host's memory each time that it runs.
-    if (stream.capture) {
+    // A graph reads the host's memory each time that it runs, and so does a device that needs no
+    // copy of pageable memory.
+    if (stream.capture || runtime().late_reads) {
         ask(stream, [=] { write(from, bytes); });
         return cudaSuccess;
     }
-    // Pageable memory is read before the call returns.
+    // Elsewhere pageable memory is read before the call returns.
     const auto* const begin = static_cast<const std::uint8_t*>(from);
     ask(stream, [write, data = std::vector<std::uint8_t>(begin, begin + bytes)] {
         write(data.data(), data.size());
@@ -135,6 +143,10 @@ void age_device(int device) {
     const std::lock_guard lock(runtime().mutex);
     runtime().old[static_cast<std::size_t>(device)] = true;
 }
+void read_uploads_late(bool yes) {
+    const std::lock_guard lock(runtime().mutex);
+    runtime().late_reads = yes;
+}
 void reorder_cards() {
     const std::lock_guard lock(runtime().mutex);
     runtime().reordered = true;
@@ -174,6 +186,7 @@ void mend_devices() {
     runtime().broken = {};
     runtime().old = {};
     runtime().reordered = false;
+    runtime().late_reads = false;
     runtime().refuse_graphs = false;
     last_error = cudaSuccess;
 }
@@ -320,8 +333,9 @@ cudaError_t cudaMalloc(void** out, size_t bytes) {
         return keep(forbidden);
     std::size_t& used = runtime().used[static_cast<std::size_t>(current_device())];
     if (allocation_fails()) return keep(cudaErrorMemoryAllocation);
-    if (bytes > kMemoryBytes - used) return keep(cudaErrorMemoryAllocation);
-    used += bytes;
+    const std::size_t taken = taken_bytes(bytes);
+    if (taken > kMemoryBytes - used) return keep(cudaErrorMemoryAllocation);
+    used += taken;
     std::size_t& peak = runtime().peak[static_cast<std::size_t>(current_device())];
     peak = std::max(peak, used);
     *out = runtime().only_count
@@ -343,7 +357,7 @@ cudaError_t cudaFree(void* address) {
     if (state_of(device) == cudaSuccess)
         for (const auto& stream : runtime().streams)
             if (stream->device == device) drain(*stream);
-    runtime().used[static_cast<std::size_t>(device)] -= at->second.bytes;
+    runtime().used[static_cast<std::size_t>(device)] -= taken_bytes(at->second.bytes);
     if (!runtime().only_count) emulation::free_device(static_cast<std::uint8_t*>(address));
     runtime().memory.erase(at);
     return keep(state_of(device));

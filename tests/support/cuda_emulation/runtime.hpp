@@ -28,12 +28,15 @@ void refuse_graphs();
 std::size_t graphs();
 /// The device has compute capability 7.5 from now on.
 void age_device(int device);
+/// Whether an upload reads the host's memory when the device comes to it, as where a device reads
+/// pageable memory itself, and not before the call returns.
+void read_uploads_late(bool yes);
 /// The driver numbers the two cards the other way round from now on.
 void reorder_cards();
 /// The driver supports this version of CUDA from now on, as the runtime counts them (12020); 0:
 /// there is no driver.
 void set_driver_version(int version);
-/// The most memory that was allocated at once, since forget_peaks().
+/// The most memory that was allocated at once, as the driver rounds it up, since forget_peaks().
 std::size_t peak_bytes(int device);
 void forget_peaks();
 /// What was asked of all devices.

@@ -58,6 +58,7 @@ struct Runtime {
     std::array<bool, kDevices> old{};
     bool reordered = false;               ///< which card is which device
     int driver_version = CUDART_VERSION;  ///< of CUDA that the driver supports; 0: there is none
+    bool late_reads = false;
     std::array<std::size_t, kDevices> used{}, peak{};
     Work work;
     bool only_count = false;

@@ -106,6 +106,12 @@ TEST(Turns, AGpuNeedsTheMemoryOfItsKernels) {
     EXPECT_TRUE(is_able(node.node, job)) << "of a job that began before it was counted";
     node.node.profile.memory_bytes = 999;
     EXPECT_FALSE(is_able(node.node, job)) << "no device needs less than the CPU is known to";
+    node.node.profile.memory_bytes = 0;
+    EXPECT_FALSE(is_able(node.node, job)) << "no GPU has memory without a limit";
+    job.memory = {};
+    EXPECT_FALSE(is_able(node.node, job));
+    node.node.profile.device = "cpu";
+    EXPECT_TRUE(is_able(node.node, job));
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ class DeviceTraining : public ::testing::Test {
         return options;
     }
     [[nodiscard]] Result<UnitResult> unit(const std::string& device,
-                                          const UnitPosition* resume = nullptr) const {
+                                          UnitPosition* resume = nullptr) const {
         UnitSpec spec;
         spec.job_seed = seed_of("device training");
         spec.steps = kSteps;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
@@ -158,6 +159,33 @@ struct Results {
     friend bool operator==(const Results&, const Results&) = default;
 };
 
+struct PlannedFlip {
+    emulation::FlipKind kind;
+    std::uint64_t access, bit;
+
+    void plan() const { emulation::plan_flip(kind, access, bit); }
+    [[nodiscard]] std::string text() const {
+        return "kind " + std::to_string(static_cast<int>(kind)) + ", access " +
+               std::to_string(access) + ", bit " + std::to_string(bit);
+    }
+};
+
+/// What a run has of each kind.
+struct FlipCounts {
+    std::array<std::uint64_t, emulation::kFlipKinds> of{};
+
+    FlipCounts() {
+        for (std::size_t kind = 0; kind < of.size(); ++kind)
+            of[kind] = emulation::counted_accesses(static_cast<emulation::FlipKind>(kind));
+    }
+    /// Every second one is of an access, of which there are most.
+    [[nodiscard]] PlannedFlip choose(Rng& rng, int number) const {
+        constexpr std::array<std::size_t, 4> kOrder{0, 1, 0, 2};
+        const std::size_t kind = kOrder[static_cast<std::size_t>(number) % kOrder.size()];
+        return {static_cast<emulation::FlipKind>(kind), rng() % of[kind], rng()};
+    }
+};
+
 struct Case {
     const char* name;
     void (*build)(Model&);
@@ -191,9 +219,10 @@ class Flips : public ::testing::TestWithParam<Case> {
     }
     /// @param before called where bits begin to flip.
     Result<Results> run(const std::function<void()>& before, bool checked = true) {
+        emulation::count_accesses();  // a context that the run before lost is there again
         GYM_TRY(CudaEngine engine, CudaEngine::create(*program_, {.checked = checked}));
-        GYM_CHECK(engine.load(state_));
         if (!GetParam().hashes_only) before();
+        GYM_CHECK(engine.load(state_));
         GYM_CHECK(engine.run(views()));
         if (GetParam().hashes_only) before();
         Results out;
@@ -236,29 +265,32 @@ TEST_P(Flips, NoWrongResultComesOut) {
     const auto clean = run([] { emulation::count_accesses(); });
     ASSERT_TRUE(clean.ok()) << clean.error().message;
     ASSERT_EQ(*clean, expected);
-    const std::uint64_t accesses = emulation::counted_accesses();
-    ASSERT_GT(accesses, 1000U);
+    const FlipCounts counts;
+    ASSERT_GT(counts.of[0], 1000U);
     Rng rng(testing::test_seed());
     const int together = std::clamp(kFlipsOfScale * testing::test_scale(), kFlips, kFlipsMax);
     const int flips = (together + kKinds - 1) / kKinds;
-    int caught = 0, harmless = 0;
-    std::uint64_t errors = device_errors();
+    int caught = 0, lost = 0, harmless = 0;
+    std::size_t errors = device_errors("cuda").size();
     for (int i = 0; i < flips; ++i) {
-        const std::uint64_t access = rng() % accesses;
-        const auto bit = static_cast<unsigned>(rng() % 128);
-        const auto results = run([&] { emulation::plan_flip(access, bit); });
-        ASSERT_TRUE(emulation::has_flipped()) << "access " << access << ", bit " << bit;
+        const PlannedFlip flip = counts.choose(rng, i);
+        const auto results = run([&] { flip.plan(); });
+        ASSERT_TRUE(emulation::has_flipped()) << flip.text();
         if (results.ok()) {
             ++harmless;
-            ASSERT_EQ(*results, expected) << "access " << access << ", bit " << bit;
+            ASSERT_EQ(*results, expected) << flip.text();
+        } else if (emulation::is_context_lost()) {
+            ++lost;
+            ASSERT_EQ(results.error().code, ErrorCode::kUnavailable) << flip.text();
         } else {
             ++caught;
-            ASSERT_EQ(device_errors(), ++errors) << results.error().message;
+            ASSERT_EQ(device_errors("cuda").size(), ++errors) << results.error().message;
         }
     }
     emulation::count_accesses();
-    std::cout << GetParam().name << ": " << accesses << " accesses, " << flips << " flips, "
-              << caught << " caught, " << harmless << " without effect\n";
+    std::cout << GetParam().name << ": " << counts.of[0] << " accesses, " << counts.of[1]
+              << " transfers, " << counts.of[2] << " launches; " << flips << " flips, " << caught
+              << " caught, " << lost << " ended by the device, " << harmless << " without effect\n";
     EXPECT_GT(caught, flips / 10);
 }
 
@@ -271,15 +303,45 @@ TEST_P(Flips, WithoutChecksSomeDo) {
     Rng rng(testing::test_seed());
     int wrong = 0;
     for (int i = 0; i < 200 && wrong == 0; ++i) {
-        const auto results =
-            run([&] { emulation::plan_flip(rng() % accesses, static_cast<unsigned>(rng() % 128)); },
-                false);
+        const auto results = run(
+            [&] { emulation::plan_flip(emulation::FlipKind::kAccess, rng() % accesses, rng()); },
+            false);
         ASSERT_TRUE(emulation::has_flipped());
         if (!results.ok() || *results != expected) ++wrong;
     }
     emulation::count_accesses();
     EXPECT_GT(wrong, 0);
 }
+
+/// From exact dots on a product and its check are one kernel: each argument of it that both of them
+/// took would make both wrong alike.
+class ProductArguments : public Flips {};
+TEST_P(ProductArguments, NoWrongOneMakesAWrongResult) {
+    constexpr std::uint64_t kWordBits = 64, kFirstBit = 2,
+                            kLastBit = 4;  // of distances in a buffer
+    const Results expected = run_on_cpu();
+    int wrong = 0;
+    std::uint64_t bits = kWordBits;
+    for (std::uint64_t word = 0; word < bits; word += kWordBits) {
+        for (std::uint64_t bit = word + kFirstBit; bit <= word + kLastBit; ++bit) {
+            const auto results = run([&] { emulation::plan_argument_flip("Product<", bit); });
+            ASSERT_TRUE(emulation::has_flipped());
+            bits = 8 * emulation::flipped_bytes();
+            if (!results.ok())
+                ++wrong;
+            else
+                EXPECT_EQ(*results, expected) << "bit " << bit;
+        }
+    }
+    emulation::count_accesses();
+    std::cout << GetParam().name << ": " << bits / kWordBits << " words of arguments, " << wrong
+              << " flips made the run fail\n";
+    EXPECT_GT(wrong, 0);
+}
+INSTANTIATE_TEST_SUITE_P(Kinds, ProductArguments,
+                         ::testing::Values(Case{"short_products", short_products},
+                                           Case{"long_products", long_products}),
+                         [](const auto& test) { return std::string(test.param.name); });
 
 /// No false alarm where a product has several tiles of 64 x 128 results in every dimension.
 void many_tiles(Model& m) {
@@ -341,8 +403,8 @@ TEST(FlipsInAUnit, ItFailsAndIsRightTheNextTime) {
     Rng rng(testing::test_seed());
     int failed = 0;
     for (int i = 0; i < 3 * testing::test_scale(); ++i) {
-        const std::uint64_t errors = device_errors();
-        emulation::plan_flip(rng() % accesses, static_cast<unsigned>(rng() % 128));
+        const std::size_t errors = device_errors("cuda").size();
+        emulation::plan_flip(emulation::FlipKind::kAccess, rng() % accesses, rng());
         const auto flipped = run("cuda");
         ASSERT_TRUE(emulation::has_flipped());
         if (flipped.ok()) {
@@ -350,7 +412,7 @@ TEST(FlipsInAUnit, ItFailsAndIsRightTheNextTime) {
             continue;
         }
         ++failed;
-        EXPECT_EQ(device_errors(), errors + 1) << flipped.error().message;
+        EXPECT_EQ(device_errors("cuda").size(), errors + 1) << flipped.error().message;
         if (failed > 1) continue;
         const auto again = run("cuda");
         ASSERT_TRUE(again.ok()) << again.error().message;

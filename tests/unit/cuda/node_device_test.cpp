@@ -5,7 +5,9 @@
 #include <set>
 
 #include "gym/common/file.hpp"
+#include "gym/engine/cuda_engine.hpp"
 #include "gym/engine/device.hpp"
+#include "gym/engine/state.hpp"
 #include "gym/kernels/cuda/device.hpp"
 #include "gym/node/benchmark.hpp"
 #include "gym/node/device_errors.hpp"
@@ -86,7 +88,8 @@ TEST_F(CudaNode, EveryCardHasAUuid) {
 TEST_F(CudaNode, ACardTakesItsErrorsToAnotherPlace) {
     const auto check = device_check(node_on("cuda:0"));
     for (unsigned error = 1; error <= DeviceErrors::kErrorsMax; ++error)
-        EXPECT_EQ(check(engine::device_erred("op 3")).ok(), error < DeviceErrors::kErrorsMax);
+        EXPECT_EQ(check(engine::device_erred("cuda:0", "op 3")).ok(),
+                  error < DeviceErrors::kErrorsMax);
     const auto refused = device_of(node_on("cuda:0"));
     ASSERT_FALSE(refused.ok());
     EXPECT_NE(refused.error().message.find("emulated (GPU-a0a0a0a0-a0a0-a0a0-a0a0-a0a0a0a0a000)"),
@@ -119,6 +122,57 @@ TEST_F(CudaNode, WhatACardErrsInRegistrationAndDoctorCounts) {
     expect_text(engine_finding(), "gave wrong results 3 times");
     expect_text(register_node(config, {}).error().message, "gave wrong results 3 times");
     EXPECT_TRUE(handler_.profiles.empty());
+}
+
+/// The card's own errors, whatever the failure is that ends the attempt.
+TEST_F(CudaNode, ErrorsOfTheHostAndOfAnotherCardAreNotTheCards) {
+    const NodeConfig config = node_on("cuda:0");
+    const auto check = device_check(config);
+    for (unsigned error = 0; error < DeviceErrors::kErrorsMax; ++error) {
+        EXPECT_TRUE(check(engine::device_erred("cpu", "the final state")).ok());
+        EXPECT_TRUE(check(engine::device_erred("cuda:1", "op 3")).ok());
+    }
+    EXPECT_TRUE(device_of(config).ok());
+    (void)engine::device_erred("cuda", "op 4 (matmul): a product is wrong");
+    EXPECT_TRUE(check(fail(ErrorCode::kUnavailable, "the coordinator is away")).ok());
+    const auto lines = read_file(config.data_dir / "device-errors");
+    ASSERT_TRUE(lines.ok()) << lines.error().message;
+    const std::string text(lines->begin(), lines->end());
+    EXPECT_NE(text.find("op 4 (matmul)"), std::string::npos) << text;
+    EXPECT_EQ(text.find("coordinator"), std::string::npos) << text;
+}
+
+TEST_F(CudaNode, AUnitWithoutRoomEndsTheSessionSoThatLessIsRegistered) {
+    const NodeConfig config = node_on("cuda:1");
+    const auto check = device_check(config);
+    const program::Program program = engine::testing::small_program();
+    const auto refused = engine::CudaEngine::create(program, {.device = 1, .memory_bytes_max = 1});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(check(refused.error()).error().code, ErrorCode::kUnavailable);
+    EXPECT_TRUE(check(refused.error()).ok()) << "said once";
+    {
+        auto engine = engine::CudaEngine::create(program, {.device = 1});
+        ASSERT_TRUE(engine.ok());
+        const engine::State state =
+            engine::initial_state(program, engine::testing::seed_of("no room")).value();
+        ASSERT_TRUE(engine->load(state).ok());
+        runtime::fail_allocation(1);
+        EXPECT_EQ(engine->state_root().error().code, ErrorCode::kUnavailable);
+    }
+    EXPECT_EQ(check(fail(ErrorCode::kUnavailable, "x")).error().code, ErrorCode::kUnavailable);
+    EXPECT_TRUE(device_check(node_on("cuda:0"))(refused.error()).ok());
+}
+
+TEST_F(CudaNode, WithoutAWordOfTheDriverNoMemoryIsRegistered) {
+    const runtime::CountOnly from_here;
+    std::string error;
+    const auto other = kernels::cuda::Device::open(0, error);
+    ASSERT_TRUE(other) << error;
+    ASSERT_NE(other->allocate(other->free_bytes()), nullptr);
+    const NodeConfig config = node_on("cuda:0");
+    EXPECT_EQ(engine::free_device_bytes("cuda").error().code, ErrorCode::kUnavailable);
+    const std::uint64_t lent = lent_memory(config, {}).value();
+    EXPECT_EQ(usable_memory(config, lent, {}).error().code, ErrorCode::kUnavailable);
 }
 
 TEST_F(CudaNode, MemoryThatOtherProgramsHaveIsNotRegistered) {

@@ -9,7 +9,9 @@
 #include <string>
 
 #include "gym/blob/dataset.hpp"
+#include "gym/engine/state.hpp"
 #include "gym/engine/train.hpp"
+#include "gym/kernels/cuda/scratch.hpp"
 #include "small_model.hpp"
 
 namespace gym::engine {
@@ -86,8 +88,19 @@ TEST(MemoryTest, OnADeviceTheScoresOfAllHeadsCount) {
     constexpr std::uint64_t kScores = 2ULL * 32 * 8192 * 8192 * sizeof(float);
     EXPECT_GT(device->workspace, kScores);
     EXPECT_LT(host->workspace, kScores / 8) << "a thread has one head at a time";
-    EXPECT_EQ(device->temps, host->temps);
+    EXPECT_EQ(device->temps, kernels::cuda::allocated_bytes(host->temps));
+    EXPECT_EQ(device->state % kernels::cuda::allocated_bytes(1), 0U);
     EXPECT_EQ(memory_need(*program, {.device = "tpu"}).error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST(MemoryTest, BesideAGpuTheHostHasTheStateAndADelta) {
+    const auto program = program_of(2);
+    const auto base = base_of(program, initial_state(program, {}).value());
+    ASSERT_TRUE(base.ok());
+    // AdamW has two tensors for each parameter, and a few numbers.
+    const std::uint64_t four = 4 * base->size_bytes();
+    EXPECT_GE(host_bytes_beside_gpu(program), four);
+    EXPECT_LT(host_bytes_beside_gpu(program), four + 64);
 }
 
 TEST(MemoryTest, ItGrowsWithTheBatchButNotItsState) {

@@ -213,7 +213,7 @@ TEST(Unit, GoesOnFromEveryStepWithTheSameBits) {
     ASSERT_TRUE(whole.ok());
     const auto positions = positions_of(unit);
     ASSERT_EQ(positions.size(), unit.spec.steps);
-    for (const UnitPosition& position : positions) {
+    for (UnitPosition position : positions) {
         RunOptions options;
         options.resume = &position;
         std::uint64_t steps_run = 0;
@@ -234,7 +234,7 @@ TEST(Unit, GoesOnFromEveryStepWithTheSameBits) {
 TEST(Unit, RefusesAPositionThatIsNotItsOwn) {
     const SmallUnit unit;
     const auto positions = positions_of(unit);
-    const auto code = [&](const UnitPosition& position) {
+    const auto code = [&](UnitPosition position) {
         RunOptions options;
         options.resume = &position;
         const auto run = unit.run(options);

@@ -81,7 +81,7 @@ TEST_F(DeviceErrorsTest, ANodeCountsItsDevicesErrorsAndNoOthers) {
     const Error of_a_peer = fail(ErrorCode::kInternal, "the device erred: op 3");
     EXPECT_TRUE(check(of_a_peer).ok());
     EXPECT_EQ(of("cpu").count().value(), 0U) << "a peer can say anything";
-    const auto erred = [] { return engine::device_erred("op 3").in("job 1, round 2"); };
+    const auto erred = [] { return engine::device_erred("cpu", "op 3").in("job 1, round 2"); };
     EXPECT_TRUE(check(erred()).ok());
     EXPECT_EQ(of("cpu").count().value(), 1U);
     EXPECT_TRUE(check(of_a_peer).ok());

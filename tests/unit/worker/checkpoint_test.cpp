@@ -26,8 +26,7 @@ class CheckpointTest : public ::testing::Test {
     CheckpointStore store_ = CheckpointStore::open(dir_.path(), &at_rest_).value();
 
     /// Runs the unit with `plan` looking on.
-    Result<engine::UnitResult> run(CheckpointPlan& plan,
-                                   const engine::UnitPosition* resume = nullptr,
+    Result<engine::UnitResult> run(CheckpointPlan& plan, engine::UnitPosition* resume = nullptr,
                                    std::stop_token stop = {}) const {
         engine::RunOptions options;
         options.resume = resume;
@@ -39,7 +38,12 @@ class CheckpointTest : public ::testing::Test {
         return engine::run_unit({job_.program, job_.base, job_.dataset, key_.spec}, options);
     }
     CheckpointPlan every_step(std::stop_token stop = {}) {
-        return {store_, key_, std::chrono::milliseconds(0), std::move(stop), 1};
+        return {store_, key_, std::chrono::milliseconds(0), std::move(stop)};
+    }
+    static Result<engine::UnitPosition> decode(const CheckpointKey& key, ByteView content) {
+        blob::MemoryStore file;
+        const Digest root = file.put(content).value();
+        return decode_checkpoint(key, *file.open_reader(root).value(), 1);
     }
     /// What the file holds.
     Bytes saved() {
@@ -56,7 +60,7 @@ class CheckpointTest : public ::testing::Test {
 TEST_F(CheckpointTest, TheUnitGoesOnFromTheFileWithTheSameBits) {
     saved();
     CheckpointStore again = CheckpointStore::open(dir_.path(), &at_rest_).value();
-    const auto position = again.load(key_, 2);
+    auto position = again.load(key_, 2);
     ASSERT_TRUE(position.has_value());
     EXPECT_EQ(position->records.size(), job_.record.slots.at(0).steps - 1)
         << "the last step is not saved";
@@ -71,8 +75,8 @@ TEST_F(CheckpointTest, TheUnitGoesOnFromTheFileWithTheSameBits) {
 
 TEST_F(CheckpointTest, WithoutAKeyTheFileIsAsItsContent) {
     auto plain = CheckpointStore::open(dir_.path(), nullptr).value();
-    ASSERT_TRUE(plain.save(key_, job_.base, {}, 1).ok());
-    EXPECT_TRUE(decode_checkpoint(key_, read_file(plain.path_of(key_.unit)).value(), 1).ok());
+    ASSERT_TRUE(plain.save(key_, job_.base, engine::state_root(job_.base), {}).ok());
+    EXPECT_TRUE(decode(key_, read_file(plain.path_of(key_.unit)).value()).ok());
     EXPECT_TRUE(plain.load(key_, 1).has_value());
 }
 
@@ -96,7 +100,7 @@ TEST_F(CheckpointTest, TheDiskShowsNothingOfTheWeightsAndAnotherKeyOpensNothing)
 TEST_F(CheckpointTest, AnyTruncationIsRefused) {
     const Bytes file = saved();
     for (std::size_t size = 0; size < file.size(); size += size < 400 ? 1 : 997)
-        EXPECT_FALSE(decode_checkpoint(key_, ByteView(file).first(size), 1).ok()) << size;
+        EXPECT_FALSE(decode(key_, ByteView(file).first(size)).ok()) << size;
 }
 
 TEST_F(CheckpointTest, AnyFlippedBitIsRefused) {
@@ -105,11 +109,33 @@ TEST_F(CheckpointTest, AnyFlippedBitIsRefused) {
     for (int i = 0; i < 200; ++i) {
         Bytes altered = file;
         altered[random() % altered.size()] ^= static_cast<std::uint8_t>(1U << (random() % 8));
-        EXPECT_FALSE(decode_checkpoint(key_, altered, 1).ok()) << i;
+        EXPECT_FALSE(decode(key_, altered).ok()) << i;
     }
     Bytes longer = file;
     longer.push_back(0);
-    EXPECT_FALSE(decode_checkpoint(key_, longer, 1).ok());
+    EXPECT_FALSE(decode(key_, longer).ok());
+}
+
+/// What is saved is what was trained: its root comes from the device, the bytes from the host.
+TEST_F(CheckpointTest, AStateThatTheHostsMemoryAlteredIsRefused) {
+    const Digest trained = engine::state_root(job_.base);
+    engine::State state = job_.base;
+    state.tensors.back().bytes.back() ^= 1;
+    ASSERT_TRUE(store_.save(key_, state, trained, {}).ok());
+    EXPECT_FALSE(store_.load(key_, 1).has_value());
+    ASSERT_TRUE(store_.save(key_, job_.base, trained, {}).ok());
+    const auto position = store_.load(key_, 1);
+    ASSERT_TRUE(position.has_value());
+    EXPECT_EQ(position->state, job_.base);
+}
+
+TEST_F(CheckpointTest, TheFileHasTheCanonicalBytesOfTheState) {
+    auto plain = CheckpointStore::open(dir_.path(), nullptr).value();
+    ASSERT_TRUE(plain.save(key_, job_.base, engine::state_root(job_.base), {}).ok());
+    const Bytes file = read_file(plain.path_of(key_.unit)).value();
+    const Bytes state = engine::encode_state(job_.base);
+    ASSERT_GT(file.size(), state.size());
+    EXPECT_TRUE(std::ranges::equal(ByteView(file).last(state.size()), state));
 }
 
 TEST_F(CheckpointTest, AnotherUnitsFileIsRefused) {
@@ -122,7 +148,7 @@ TEST_F(CheckpointTest, AnotherUnitsFileIsRefused) {
         if (field == 3) other.spec.dataset_root.data[0] ^= 1;
         if (field == 4) ++other.spec.steps;
         if (field == 5) other.spec.job_seed.data[0] ^= 1;
-        EXPECT_EQ(decode_checkpoint(other, file, 1).error().code, ErrorCode::kMismatch) << field;
+        EXPECT_EQ(decode(other, file).error().code, ErrorCode::kMismatch) << field;
     }
 }
 
@@ -137,7 +163,7 @@ TEST_F(CheckpointTest, ADamagedFileIsRemovedAndTheUnitBeginsAgain) {
 
 TEST_F(CheckpointTest, AStoppedUnitIsSavedWhateverTheInterval) {
     std::stop_source stop;
-    CheckpointPlan plan(store_, key_, std::chrono::hours(1), stop.get_token(), 1);
+    CheckpointPlan plan(store_, key_, std::chrono::hours(1), stop.get_token());
     engine::RunOptions options;
     options.cancel = stop.get_token();
     options.progress = [&](const engine::UnitProgress& progress) {
@@ -156,7 +182,7 @@ TEST_F(CheckpointTest, AStoppedUnitIsSavedWhateverTheInterval) {
 }
 
 TEST_F(CheckpointTest, NothingIsSavedBeforeItsTime) {
-    CheckpointPlan plan(store_, key_, std::chrono::hours(1), {}, 1);
+    CheckpointPlan plan(store_, key_, std::chrono::hours(1), {});
     ASSERT_TRUE(run(plan).ok());
     EXPECT_FALSE(std::filesystem::exists(store_.path_of(key_.unit)));
 }
@@ -173,7 +199,7 @@ TEST_F(CheckpointTest, HalfWrittenFilesGoAndOldUnitsToo) {
     for (std::uint8_t unit = 0; unit < 5; ++unit) {
         CheckpointKey key = key_;
         key.unit.data[0] = unit;
-        ASSERT_TRUE(store.save(key, job_.base, {}, 1).ok());
+        ASSERT_TRUE(store.save(key, job_.base, engine::state_root(job_.base), {}).ok());
     }
     const auto files = std::distance(std::filesystem::directory_iterator(dir_.path()), {});
     EXPECT_EQ(static_cast<std::size_t>(files), CheckpointStore::kFilesMax);

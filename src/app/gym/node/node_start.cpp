@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cli/rows.hpp"
+#include "gym/node/defence.hpp"
 #include "gym/worker/worker_program.hpp"
 #include "node/node_register.hpp"
 #include "service_main.hpp"
@@ -55,10 +56,13 @@ Status join_network(const CliContext& context, const NodeOptions& options,
 
 Status start_node(const CliContext& context, const NodeOptions& options, RegisterFirst when) {
     GYM_TRY(node::NodeConfig config, options.resolve());
-    if (when == RegisterFirst::kAlways)
-        GYM_CHECK(register_node(context, {.node = options, .again = has_key(config)}));
-    else
+    Status able;
+    if (when == RegisterFirst::kAlways) {
+        able = register_node(context, {.node = options, .again = has_key(config)});
+        if (!able.ok() && !node::has_claims(config)) return able;
+    } else {
         GYM_CHECK(join_network(context, options, config));
+    }
     worker::WorkerHooks hooks;
     if (context.json) {
         hooks.on_event = [&context](const worker::WorkerEvent& event) {
@@ -75,9 +79,10 @@ Status start_node(const CliContext& context, const NodeOptions& options, Registe
         spdlog::info("step {}/{}, loss {:.4f}, {:.0f} tokens/s", progress.step, progress.steps,
                      progress.loss, progress.tokens_per_second);
     };
-    return run_service(
-        {.name = "gym-node", .log_level = options.log_level},
-        [&](const std::stop_token& stop) { return worker::start_worker(config, hooks, stop); });
+    return run_service({.name = "gym-node", .log_level = options.log_level},
+                       [&](const std::stop_token& stop) {
+                           return worker::start_worker(config, hooks, stop, able);
+                       });
 }
 
 void add_start_command(CLI::App& parent, CliContext& context) {

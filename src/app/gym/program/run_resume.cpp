@@ -12,8 +12,8 @@
 
 namespace gym::app {
 RunResume::RunResume(std::filesystem::path folder, worker::CheckpointStore store,
-                     const worker::CheckpointKey& key, unsigned threads)
-    : folder_(std::move(folder)), store_(std::move(store)), key_(key), threads_(threads) {}
+                     const worker::CheckpointKey& key)
+    : folder_(std::move(folder)), store_(std::move(store)), key_(key) {}
 
 Result<RunResume> RunResume::open(std::string_view command, const engine::UnitSpec& spec,
                                   const std::string& output, unsigned threads) {
@@ -23,7 +23,7 @@ Result<RunResume> RunResume::open(std::string_view command, const engine::UnitSp
     commit::Encoder name;
     name.string(command).fixed(worker::digest_of(spec));
     const worker::CheckpointKey key{commit::sha256(name.view()), spec};
-    RunResume out{folder, std::move(store), key, threads};
+    RunResume out{folder, std::move(store), key};
     out.position_ = out.store_.load(key, threads);
     if (out.position_)
         (void)std::fprintf(stderr, "resuming after step %zu of %u, saved in %s\n",
@@ -32,7 +32,7 @@ Result<RunResume> RunResume::open(std::string_view command, const engine::UnitSp
 }
 
 void RunResume::save_until(const std::stop_token& stop) {
-    plan_.emplace(store_, key_, kSaveEvery, stop, threads_);
+    plan_.emplace(store_, key_, kSaveEvery, stop);
 }
 
 void RunResume::after_step(const engine::Trainer& trainer,

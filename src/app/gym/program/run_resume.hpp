@@ -23,9 +23,7 @@ class RunResume {
     static Result<RunResume> open(std::string_view command, const engine::UnitSpec& spec,
                                   const std::string& output, unsigned threads);
     /// Where the earlier run stood; nullptr: at its beginning.
-    [[nodiscard]] const engine::UnitPosition* position() const {
-        return position_ ? &*position_ : nullptr;
-    }
+    [[nodiscard]] engine::UnitPosition* position() { return position_ ? &*position_ : nullptr; }
     /// Saves now and then, and at once when a stop is requested of `stop`.
     void save_until(const std::stop_token& stop);
     void after_step(const engine::Trainer& trainer, std::span<const engine::StepRecord> records);
@@ -37,14 +35,13 @@ class RunResume {
 
   private:
     RunResume(std::filesystem::path folder, worker::CheckpointStore store,
-              const worker::CheckpointKey& key, unsigned threads);
+              const worker::CheckpointKey& key);
     /// Only if it is empty.
     void remove_folder() const;
 
     std::filesystem::path folder_;
     worker::CheckpointStore store_;
     worker::CheckpointKey key_;
-    unsigned threads_;
     std::optional<engine::UnitPosition> position_;
     std::optional<worker::CheckpointPlan> plan_;
 };

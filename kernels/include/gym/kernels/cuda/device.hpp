@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,9 @@ class Device {
 
     /// 256-byte aligned, contents undefined; belongs to the device. Null after a failure.
     [[nodiscard]] std::byte* allocate(std::size_t bytes);
+    /// One for each size, as allocate() gives them, and together one allocation of the driver,
+    /// which rounds each of its own up. Null for a size of 0.
+    [[nodiscard]] std::vector<std::byte*> allocate_together(std::span<const std::uint64_t> sizes);
 
     /// Memory that calls reuse: buffer `index` is valid until the next scratch(index, ..).
     static constexpr int kScratchBuffers = 16;
@@ -58,6 +62,8 @@ class Device {
         return reinterpret_cast<T*>(scratch(index, static_cast<std::size_t>(count) * sizeof(T)));
     }
 
+    /// Where the device reads pageable memory itself (HMM, ATS), it may do so later: the host's
+    /// bytes stay until something has waited for the device.
     void upload(void* device, const void* host, std::size_t bytes);
     /// Waits for everything before it.
     void download(void* host, const void* device, std::size_t bytes);
@@ -77,8 +83,12 @@ class Device {
     /// Empty as long as nothing failed.
     [[nodiscard]] const std::string& error() const { return error_; }
     [[nodiscard]] bool ok() const { return error_.empty(); }
+    /// Whether that was a lack of memory on the device.
+    [[nodiscard]] bool has_run_out_of_memory() const { return out_of_memory_; }
+    /// "cuda:0".
+    [[nodiscard]] std::string cuda_name() const { return "cuda:" + std::to_string(index_); }
     [[nodiscard]] std::string name() const;
-    /// Memory that nobody, other processes included, has allocated.
+    /// Memory that nobody, other processes included, has allocated. 0 also if the driver fails.
     [[nodiscard]] std::size_t free_bytes() const;
 
     /// From begin_repeated() to end_repeated(), work is expected to be what it was between the last
@@ -110,6 +120,7 @@ class Device {
     Checks* checks_ = nullptr;
     AttentionLimits attention_limits_;
     std::string error_;
+    bool out_of_memory_ = false;
 };
 
 }  // namespace gym::kernels::cuda

@@ -26,6 +26,16 @@ constexpr std::size_t padded_bytes(std::size_t bytes) {
     return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
+/// What an allocation takes of a device: more than 1 MiB comes in pages of 2 MiB, and less from one
+/// that is shared with others.
+constexpr std::size_t allocated_bytes(std::size_t bytes) {
+    constexpr std::size_t kPage = std::size_t{2} << 20;
+    return (bytes + kPage - 1) / kPage * kPage;
+}
+/// For what the driver takes of a device while a program runs, such as the code of its kernels,
+/// which is loaded with their first launch. Not measured.
+inline constexpr std::size_t kDriverBytes = std::size_t{256} << 20;
+
 /// Bytes of a vector's digits of one kind. The product reads half of the unit at a time.
 constexpr std::int64_t digit_pitch(std::int64_t length) {
     constexpr std::int64_t kUnit = 64;

@@ -35,16 +35,25 @@ struct DeviceChoice {
 [[nodiscard]] Status check_device(std::string_view name);
 
 /// What is free of a CUDA device's memory for an engine of this process, in bytes: neither other
-/// programs nor the process itself have it. @errors as device_model(); kInvalidArgument for "cpu".
+/// programs nor the process itself have it. Never 0, which means no limit where nodes register it.
+/// @errors as device_model(); kInvalidArgument for "cpu"; kUnavailable: nothing is free, or the
+/// driver does not say.
 [[nodiscard]] Result<std::uint64_t> free_device_bytes(std::string_view name);
 
 /// A run failed because its device erred: a check of what it computed found a wrong bit
 /// (docs/adr/0038-checked-devices.md). Nothing of the run is to be used; another run may succeed.
-/// @return kInternal, "the device erred: " and what was found. Thread-safe.
-[[nodiscard]] Error device_erred(const std::string& what);
-/// How many of those this process has had. The error's text says it, too, but so could that of a
-/// peer. Thread-safe.
-[[nodiscard]] std::uint64_t device_errors() noexcept;
+/// @param device as parse_device() takes it; "cpu" where the host's memory may be the cause.
+/// @return kInternal, "the device erred: " ("the host erred: " for "cpu") and what was found.
+/// Thread-safe.
+[[nodiscard]] Error device_erred(std::string_view device, const std::string& what);
+/// What those of a device were in this process, in their order. The error that a run ends with may
+/// be another one, and its text could be that of a peer. Thread-safe.
+[[nodiscard]] std::vector<std::string> device_errors(std::string_view device);
+
+/// A program found less free memory on the device than it takes. Thread-safe.
+void note_no_room(std::string_view device);
+/// How often that was in this process. Thread-safe.
+[[nodiscard]] std::uint64_t times_without_room(std::string_view device);
 
 /// What to do about a build without CUDA code; messages say it. The version is the one of
 /// cmake/GymCuda.cmake.

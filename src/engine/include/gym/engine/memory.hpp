@@ -18,11 +18,17 @@ struct MemoryNeed {
     [[nodiscard]] std::uint64_t total() const { return state + temps + workspace; }
 };
 
-/// Exact for state, temps and a device's workspace; the CPU's workspace is an estimate, high rather
-/// than low. @param options threads, isa and device count; the device need not be there. @errors as
-/// Engine::create's for these, kInvalidArgument for a device that has no such name.
+/// Exact for state and temps of a CPU, whose workspace is an estimate, high rather than low. On a
+/// device, where state has the inputs and roots, too: what its driver takes for the program's
+/// allocations (cuda::allocated_bytes()), and room for the driver itself. @param options threads,
+/// isa and device count; the device need not be there. @errors as Engine::create's for these,
+/// kInvalidArgument for a device that has no such name.
 [[nodiscard]] Result<MemoryNeed> memory_need(const program::Program& program,
                                              const EngineOptions& options = {});
+
+/// What the host takes of a unit that a GPU trains, beside its base state: a copy of the training
+/// state, and the delta.
+[[nodiscard]] std::uint64_t host_bytes_beside_gpu(const program::Program& train);
 
 /// The same on both kinds of device, with one thread of a CPU.
 struct DeviceNeeds {

@@ -49,6 +49,8 @@ class Trainer {
     /// The training state after the steps so far, borrowed until the next one. Copied from where it
     /// is trained if that is not the host. @errors kUnavailable when the device fails.
     [[nodiscard]] Result<const State*> state() const;
+    /// Its root, computed where it is trained.
+    [[nodiscard]] Result<Digest> state_root() const;
     [[nodiscard]] Result<State> take_state() &&;
     [[nodiscard]] std::uint64_t tokens_per_step() const;
     [[nodiscard]] std::uint64_t flops_per_step() const;

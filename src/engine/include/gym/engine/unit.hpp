@@ -90,8 +90,9 @@ struct StepOptions {
 
 struct RunOptions {
     EngineOptions engine;
-    /// Goes on from here; borrowed during the call. nullptr: from the base state.
-    const UnitPosition* resume = nullptr;
+    /// Goes on from here; its state is moved from, or there would be two of them in memory during
+    /// the run. nullptr: from the base state.
+    UnitPosition* resume = nullptr;
     std::function<void(const UnitProgress&)> progress;  ///< after every step
     /// After every step and `progress`: the trainer, whose state() it may ask for, and all records
     /// so far, borrowed.

@@ -38,6 +38,9 @@ class DisputeThread {
     /// must not sign until then. May appear at any time, since the chain may not answer at the
     /// start. Thread-safe. @errors kInvalidArgument, kMismatch as of start().
     [[nodiscard]] virtual Status lasting_failure() const = 0;
+    /// Whether this process has run a unit for a move in a game, and the claim is still there.
+    /// Thread-safe.
+    [[nodiscard]] virtual bool is_playing() const = 0;
     /// Of a verifier, the contract in which its reports are defended, for which it signs them;
     /// zero: nowhere. It stays the same as long as there are reports to defend, even if the
     /// coordinator names another one.

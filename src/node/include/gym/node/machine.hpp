@@ -22,8 +22,10 @@ namespace gym::node {
 /// @errors as engine::device_identity().
 [[nodiscard]] Result<DeviceErrors> errors_of_device(const NodeConfig& config);
 
-/// What a node tells each failure: counts the errors of its device (DeviceErrors). An error once
-/// the device has erred too often, or is lost to this process (engine::check_device).
+/// What a node calls after each failure: counts the errors of its device since then (DeviceErrors).
+/// @errors of the returned function: kInvalidArgument once the device has erred too often;
+/// kUnavailable once a program found less room on it than it takes; kNotFound: the device is lost
+/// to this process (engine::check_device).
 [[nodiscard]] std::function<Status(const Error&)> device_check(const NodeConfig& config);
 
 /// run_benchmark() on the node's device, with an error of the device counted as one at work is.

@@ -44,6 +44,7 @@ struct NodeConfig {
     std::optional<torrent::SwarmOptions> torrents;  ///< absent: blobs come from mirrors alone
 
     [[nodiscard]] std::filesystem::path keystore_path() const;
+    [[nodiscard]] std::filesystem::path claims_folder() const;
     [[nodiscard]] unsigned threads_used() const;
     [[nodiscard]] engine::EngineOptions engine() const;
     /// Of games, which run units again beside the node's own work: always on the CPU, with the same

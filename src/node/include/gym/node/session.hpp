@@ -9,6 +9,7 @@
 #include "gym/common/result.hpp"
 #include "gym/crypto/key.hpp"
 #include "gym/node/chain_view.hpp"
+#include "gym/node/defence.hpp"
 #include "gym/node/dispute_thread.hpp"
 #include "gym/node/node_config.hpp"
 #include "gym/node/node_lock.hpp"
@@ -54,9 +55,14 @@ class Session {
     /// node leaves. @param activity called from that thread, with what it uses alive until `work`
     /// returns. @param last called in between with a connection that no request to stop cuts; may
     /// be empty. @errors those of `work`; then the coordinator is only told after
-    /// kInvalidArgument, which a restart does not mend.
+    /// kInvalidArgument, which a restart does not mend, and after kUnavailable, so that it gives
+    /// another node the unit for which this one has no room.
     Status run(std::function<records::Activity()> activity, FunctionRef<Status()> work,
                const std::function<void(rpc::Coordinator&)>& last = {});
+
+    /// stay_for_games(), with the session's player and without heartbeats.
+    Status stay_for_games(const Error& why, FunctionRef<Status()> follow, std::chrono::seconds stay,
+                          const std::stop_token& stop) const;
 
   private:
     Session(const NodeConfig& config, crypto::PrivateKey key, NodeLock lock)

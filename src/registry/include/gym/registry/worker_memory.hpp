@@ -12,10 +12,12 @@ struct WorkerMemory {
     std::uint64_t cpu_bytes = 0;
     std::uint64_t gpu_bytes = 0;  ///< scores of attention for all heads, and checks, make it larger
 
-    /// On a device as nodes register it: "cpu", or a GPU's model. Empty is taken for a CPU.
+    /// Of a device as nodes register it: "cpu", or a GPU's model. Empty is taken for a CPU.
+    [[nodiscard]] static bool is_cpu(std::string_view device) {
+        return device.empty() || device == "cpu";
+    }
     [[nodiscard]] std::uint64_t on(std::string_view device) const {
-        const bool is_cpu = device.empty() || device == "cpu";
-        return is_cpu ? cpu_bytes : on_gpu();
+        return is_cpu(device) ? cpu_bytes : on_gpu();
     }
     [[nodiscard]] std::uint64_t on_gpu() const { return std::max(cpu_bytes, gpu_bytes); }
     bool operator==(const WorkerMemory&) const = default;

@@ -10,7 +10,7 @@
 namespace gym::verifier {
 
 /// `gym-verifier`: registers as a verifier (making a key if there is none), then verifies until
-/// `stop`.
+/// `stop`. With claims it stays for their games where it can no longer (node::stay_for_games()).
 /// @errors what keeps it from starting.
 Status start_verifier(const node::NodeConfig& config,
                       const std::function<void(const VerifierEvent&)>& on_event,

@@ -3,11 +3,13 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stop_token>
 #include <vector>
 
+#include "gym/blob/blob_store.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/common/save_pace.hpp"
@@ -26,11 +28,14 @@ struct CheckpointKey {
 /// A digest of every field of `spec`.
 [[nodiscard]] Digest digest_of(const engine::UnitSpec& spec);
 
-/// The content of a checkpoint file: header, its SHA-256, the state's canonical bytes.
+/// The content of a checkpoint file: header, its SHA-256, the state's canonical bytes. The header
+/// has the root of the state as it was where the state is trained, so that a bit that flipped since
+/// then, in the host's memory or on the disk, is found.
 /// @errors kMalformed for a torn file or an altered header; kMismatch for another unit's, or a
-/// state whose bytes do not hash to the root in the header.
+/// state of another root.
 [[nodiscard]] Result<engine::UnitPosition> decode_checkpoint(const CheckpointKey& key,
-                                                             ByteView content, unsigned threads);
+                                                             const blob::BlobReader& file,
+                                                             unsigned threads);
 
 /// Positions of unfinished units on disk, one file a unit, of nodes sealed
 /// (vault/sealed_file.hpp). Losing or damaging a file costs time,
@@ -50,9 +55,11 @@ class CheckpointStore {
     /// and the log says why.
     [[nodiscard]] std::optional<engine::UnitPosition> load(const CheckpointKey& key,
                                                            unsigned threads);
-    /// Replaces the unit's file (fsync, rename). Keeps the newest kFilesMax files. @errors kIo.
-    Status save(const CheckpointKey& key, const engine::State& state,
-                std::span<const engine::StepRecord> records, unsigned threads);
+    /// Replaces the unit's file (fsync, rename). Keeps the newest kFilesMax files. Takes no memory
+    /// for another copy of the state. @param state_root of the state, computed where it is trained.
+    /// @errors kIo.
+    Status save(const CheckpointKey& key, const engine::State& state, const Digest& state_root,
+                std::span<const engine::StepRecord> records);
     /// Forgets a unit: it is finished. A file that cannot be removed does no harm.
     void remove(const Digest& unit);
     [[nodiscard]] std::filesystem::path path_of(const Digest& unit) const;
@@ -60,7 +67,8 @@ class CheckpointStore {
   private:
     CheckpointStore(std::filesystem::path directory, std::optional<vault::StoreKey> key)
         : directory_(std::move(directory)), key_(std::move(key)) {}
-    [[nodiscard]] Result<Bytes> read(const Digest& unit) const;
+    [[nodiscard]] Result<std::unique_ptr<const blob::BlobReader>> open_file(
+        const Digest& unit) const;
     Status write(const Digest& unit, std::span<const ByteView> parts) const;
     void keep_newest();
     std::filesystem::path directory_;
@@ -74,15 +82,15 @@ class CheckpointPlan {
   public:
     /// `store` must outlive the plan.
     CheckpointPlan(CheckpointStore& store, const CheckpointKey& key,
-                   std::chrono::milliseconds every, std::stop_token stop, unsigned threads);
+                   std::chrono::milliseconds every, std::stop_token stop);
     void after_step(const engine::Trainer& trainer, std::span<const engine::StepRecord> records);
 
   private:
     using SteadyClock = std::chrono::steady_clock;
+    Status save(const engine::Trainer& trainer, std::span<const engine::StepRecord> records);
     CheckpointStore& store_;
     const CheckpointKey key_;
     const std::stop_token stop_;
-    const unsigned threads_;
     SavePace pace_;
     bool refused_ = false;
 };

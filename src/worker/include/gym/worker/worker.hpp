@@ -103,7 +103,8 @@ class Worker {
 
 /// Runs a worker until `stop`: resume, poll, track, with pauses after errors. Once nothing may be
 /// signed, it takes no new units and runs on as long as there are claims to defend.
-/// @errors those of `check_device`; those of `check_signing`, once there is nothing to defend.
+/// @errors those of `check_device`, after which start_worker() still defends; those of
+/// `check_signing`, once there is nothing to defend.
 Status run_worker(Worker& worker, const WorkerOptions& options, const std::stop_token& stop);
 
 }  // namespace gym::worker
