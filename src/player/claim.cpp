@@ -9,6 +9,7 @@ namespace gym::player {
 namespace {
 
 constexpr const char* kSuffix = ".claim";
+constexpr const char* kWithdrawnSuffix = ".withdrawn";  ///< of an empty file beside the claim's
 
 }  // namespace
 
@@ -69,11 +70,30 @@ Result<std::unique_ptr<ClaimStore>> ClaimStore::open(const std::filesystem::path
         store->claims_.push_back(std::make_shared<const Claim>(std::move(claim).value()));
     }
     if (code) return fail(ErrorCode::kIo, directory.string() + ": " + code.message());
+    GYM_CHECK(store->read_marks());
     return store;
+}
+
+/// A mark without its claim was left by a process that ended between two removals.
+Status ClaimStore::read_marks() {
+    std::error_code code;
+    std::set<std::string> found;
+    for (const auto& file : std::filesystem::directory_iterator(directory_, code))
+        if (file.path().extension() == kWithdrawnSuffix) found.insert(file.path().stem().string());
+    if (code) return fail(ErrorCode::kIo, directory_.string() + ": " + code.message());
+    for (const Shared& claim : claims_)
+        if (found.erase(claim->name()) != 0) withdrawn_.insert(claim->name());
+    for (const std::string& name : found)
+        std::filesystem::remove(mark_of(name), code);
+    return {};
 }
 
 std::filesystem::path ClaimStore::path_of(const Claim& claim) const {
     return directory_ / (claim.name() + kSuffix);
+}
+
+std::filesystem::path ClaimStore::mark_of(const std::string& name) const {
+    return directory_ / (name + kWithdrawnSuffix);
 }
 
 Status ClaimStore::save(const Claim& claim) {
@@ -94,9 +114,26 @@ Status ClaimStore::remove(const Claim& claim) {
     std::filesystem::remove(path, code);
     if (code) return fail(ErrorCode::kIo, path.string() + ": " + code.message());
     // The name as a value: `claim` may be one of these.
-    std::erase_if(claims_,
-                  [name = claim.name()](const Shared& other) { return other->name() == name; });
+    const std::string name = claim.name();
+    std::erase_if(claims_, [&](const Shared& other) { return other->name() == name; });
+    if (withdrawn_.erase(name) != 0) std::filesystem::remove(mark_of(name), code);
     return {};
+}
+
+Status ClaimStore::withdraw(const Claim& claim) {
+    const std::scoped_lock lock(mutex_);
+    const std::string name = claim.name();
+    const bool known =
+        std::ranges::any_of(claims_, [&](const Shared& other) { return other->name() == name; });
+    if (!known || withdrawn_.contains(name)) return {};
+    GYM_CHECK(write_file_atomic(mark_of(name), ByteView(), 0600));
+    withdrawn_.insert(name);
+    return {};
+}
+
+bool ClaimStore::is_withdrawn(const Claim& claim) const {
+    const std::scoped_lock lock(mutex_);
+    return withdrawn_.contains(claim.name());
 }
 
 std::vector<ClaimStore::Shared> ClaimStore::list() const {

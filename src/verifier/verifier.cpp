@@ -128,7 +128,7 @@ Result<PendingReport> VerifierImpl::compute(const records::VerifyTask& task,
         mistrust(task.unit, result.error().message);
     if (!result.ok()) ask_for_inputs(task, result.error());
     if (!result.ok()) return result.error();
-    withheld_.found(report.unit);
+    note_inputs(task);
     report.records_root = result->roots.records;
     report.final_state_root = result->roots.final_state;
     report.delta_root = result->roots.delta;
@@ -138,13 +138,22 @@ Result<PendingReport> VerifierImpl::compute(const records::VerifyTask& task,
     return pending;
 }
 
-/// Whoever knows that nobody can check them does not give the inputs of wrong units: they are asked
-/// for on chain.
+/// A coordinator has a reason to keep the inputs of wrong units to itself: nobody can check these
+/// units then. The inputs are asked for on chain.
 void VerifierImpl::ask_for_inputs(const records::VerifyTask& task, const Error& error) {
     if (options_.claims == nullptr || options_.chain == nullptr) return;
-    if (is_evaluation(task) || error.code == ErrorCode::kCancelled) return;
-    for (const game::WithheldData& data : withheld_.missed(task, cache_.store()))
-        challenge(task.unit, ask_for(*options_.chain, task, data));
+    if (is_evaluation(task) || !is_want_of_inputs(error.code)) return;
+    for (const game::WithheldData& data : withheld_.missed(task, cache_.store(), timer_.now()))
+        if (challenge(task.unit, ask_for(*options_.chain, task, data))) withheld_.asked(task);
+}
+
+/// The inputs of the unit are there, as they had to be.
+void VerifierImpl::note_inputs(const records::VerifyTask& task) {
+    if (is_aggregate(task) || is_evaluation(task)) return;  // these do without the dataset
+    withheld_.found(task);
+    if (options_.claims == nullptr) return;
+    if (const Status done = withdraw_claims(*options_.claims, task.record); !done.ok())
+        spdlog::error("what is there is asked for on chain: {}", done.error().message);
 }
 
 /// The report that an earlier draw of this verifier finished too late.

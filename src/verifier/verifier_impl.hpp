@@ -12,6 +12,7 @@
 #include "gym/game/withdrawn.hpp"
 #include "gym/node/delta_loader.hpp"
 #include "gym/node/idle_blobs.hpp"
+#include "gym/node/timer.hpp"
 #include "gym/protocol/reason.hpp"
 #include "gym/rpc/blob_cache.hpp"
 #include "gym/verifier/reexecution.hpp"
@@ -57,6 +58,7 @@ class VerifierImpl final : public Verifier {
         : coordinator_(coordinator),
           key_(key),
           options_(std::move(options)),
+          timer_(options_.timer == nullptr ? system_timer_ : *options_.timer),
           cache_(std::move(cache)),
           journal_(std::move(journal)),
           watch_(std::move(watch)),
@@ -90,6 +92,7 @@ class VerifierImpl final : public Verifier {
     Status look_at_next_record(const WatchedRound& round);
     void accuse(const records::VerifyTask& task, const PendingReport& pending);
     void ask_for_inputs(const records::VerifyTask& task, const Error& error);
+    void note_inputs(const records::VerifyTask& task);
     void accuse_aggregate(const records::VerifyTask& task, const PendingReport& pending,
                           ByteView claimed);
     void accuse_delta(const records::VerifyTask& aggregate, const node::WrongDelta& wrong);
@@ -121,6 +124,8 @@ class VerifierImpl final : public Verifier {
     rpc::Coordinator& coordinator_;
     const crypto::PrivateKey& key_;
     const VerifierOptions options_;
+    node::SteadyTimer system_timer_;
+    node::Timer& timer_;
     rpc::BlobCache cache_;
     ReportJournal journal_;
     RoundWatch watch_;

@@ -10,8 +10,8 @@ namespace {
 using game::Wanted;
 using game::WithheldData;
 
-/// Units of which tries are remembered: of others they begin anew.
-constexpr std::size_t kUnitsMax = 64;
+/// Rounds of which tries are remembered: of others they begin anew.
+constexpr std::size_t kRoundsMax = 64;
 /// The length of a dataset is in its head, which is missing, too: one of its first chunks is asked
 /// for.
 constexpr std::uint64_t kTokenChunks = 1'024;
@@ -52,11 +52,33 @@ WithheldData chunk_of_base(const program::Program& train, std::uint64_t random) 
     return out;
 }
 
+bool is_want_of_inputs(ErrorCode code) noexcept {
+    return code == ErrorCode::kNotFound || code == ErrorCode::kUnavailable ||
+           code == ErrorCode::kTimeout || code == ErrorCode::kMismatch ||
+           code == ErrorCode::kPermissionDenied;
+}
+
+Status withdraw_claims(player::ClaimStore& claims, const protocol::RoundTerms& record) {
+    for (const auto& claim : claims.list()) {
+        if (claim->subject != player::Subject::kWithheld) continue;
+        GYM_TRY(const game::WithheldEvidence asked, player::withheld_evidence_of(*claim));
+        const bool base = asked.data.what == Wanted::kBase &&
+                          asked.record.base_state_root == record.base_state_root;
+        const bool dataset =
+            asked.data.what == Wanted::kDataset && asked.record.dataset_root == record.dataset_root;
+        if (base || dataset) GYM_CHECK(claims.withdraw(*claim));
+    }
+    return {};
+}
+
 std::vector<WithheldData> WithheldInputs::missed(const records::VerifyTask& task,
-                                                 const blob::BlobStore& store) {
+                                                 const blob::BlobStore& store, TimePoint now) {
     std::vector<WithheldData> out;
-    if (tries_.size() >= kUnitsMax) tries_.clear();
-    if (++tries_[protocol::unit_id(task.unit)] != kInputTries) return out;
+    const Digest round = protocol::hash(task.record);
+    if (tries_.size() >= kRoundsMax && !tries_.contains(round)) tries_.clear();
+    Tries& tries = tries_.try_emplace(round, Tries{0, now}).first->second;
+    ++tries.count;
+    if (tries.asked || tries.count < kInputTries || now - tries.first < kInputWait) return out;
     if (task.inputs.dataset_blob && is_missing(store, *task.inputs.dataset_blob))
         out.push_back({Wanted::kDataset, kTokens, random_number() % kTokenChunks});
     if (!is_missing(store, task.inputs.base_state_blob)) return out;
@@ -65,6 +87,14 @@ std::vector<WithheldData> WithheldInputs::missed(const records::VerifyTask& task
     const auto train = program::decode(*bytes);
     if (train.ok()) out.push_back(chunk_of_base(*train, random_number()));
     return out;
+}
+
+void WithheldInputs::asked(const records::VerifyTask& task) {
+    tries_[protocol::hash(task.record)].asked = true;
+}
+
+void WithheldInputs::found(const records::VerifyTask& task) {
+    tries_.erase(protocol::hash(task.record));
 }
 
 }  // namespace gym::verifier

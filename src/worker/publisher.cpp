@@ -1,5 +1,7 @@
 #include "publisher.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include "gym/crypto/secret.hpp"
 #include "gym/game/withheld.hpp"
 #include "gym/node/backoff.hpp"
@@ -21,16 +23,23 @@ player::Claim claim_of(const JournalEntry& entry) {
 
 }  // namespace
 
-Result<bool> Publisher::publish(const JournalEntry& entry, const Error& refused) {
-    if (claims_ == nullptr || chain_ == nullptr) return false;
-    since_.try_emplace(entry.unit_id(), timer_.now());
-    return node::is_transient(refused.code) ? publish_overdue(entry) : leave_to_player(entry);
+Publisher::Outcome Publisher::publish(const JournalEntry& entry, const Error& refused) {
+    if (claims_ == nullptr || chain_ == nullptr) return Outcome::kNever;
+    if (node::is_transient(refused.code))
+        due_.try_emplace(entry.unit_id(), timer_.now() + wait_);
+    else
+        due_[entry.unit_id()] = timer_.now();
+    return publish_overdue(entry);
 }
 
-Result<bool> Publisher::publish_overdue(const JournalEntry& entry) {
-    const auto since = since_.find(entry.unit_id());
-    if (since == since_.end() || timer_.now() - since->second < wait_) return false;
-    return leave_to_player(entry);
+Publisher::Outcome Publisher::publish_overdue(const JournalEntry& entry) {
+    const auto due = due_.find(entry.unit_id());
+    if (due == due_.end() || timer_.now() < due->second) return Outcome::kWaits;
+    const auto left = leave_to_player(entry);
+    say(left.ok() ? "" : left.error().message);
+    if (!left.ok()) return Outcome::kWaits;
+    due_.erase(due);
+    return *left ? Outcome::kPublished : Outcome::kNever;
 }
 
 Result<bool> Publisher::leave_to_player(const JournalEntry& entry) {
@@ -39,15 +48,26 @@ Result<bool> Publisher::leave_to_player(const JournalEntry& entry) {
     player::Claim claim = claim_of(entry);
     claim.salt = crypto::random_digest();
     if (!claims_->contains(claim)) GYM_CHECK(claims_->save(claim));
-    since_.erase(entry.unit_id());
     return true;
 }
 
+void Publisher::say(const std::string& failure) {
+    if (failure == failing_) return;
+    if (!failure.empty())
+        spdlog::warn("a commitment that is not taken cannot be published yet: {}", failure);
+    failing_ = failure;
+}
+
+/// Its game may be announced or open: the player decides what becomes of the claim.
 Status Publisher::withdraw(const JournalEntry& entry) {
-    since_.erase(entry.unit_id());
-    if (claims_ == nullptr) return {};
+    due_.erase(entry.unit_id());
+    return claims_ == nullptr ? Status() : claims_->withdraw(claim_of(entry));
+}
+
+bool Publisher::asks_for(const JournalEntry& entry) const {
+    if (claims_ == nullptr) return false;
     const player::Claim claim = claim_of(entry);
-    return claims_->contains(claim) ? claims_->remove(claim) : Status();
+    return claims_->contains(claim) && !claims_->is_withdrawn(claim);
 }
 
 Result<bool> Publisher::is_too_late(const JournalEntry& entry) const {

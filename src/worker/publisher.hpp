@@ -1,7 +1,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
+#include <string>
 
 #include "gym/common/result.hpp"
 #include "gym/node/chain_view.hpp"
@@ -23,25 +25,34 @@ class Publisher {
           timer_(timer),
           wait_(options.publish_after) {}
 
+    enum class Outcome : std::uint8_t {
+        kPublished,
+        kWaits,  ///< until it is time, or until the chain answers
+        kNever,  ///< the worker plays no games, or no epoch to come may have the commitment
+    };
     /// Publishes at once what is refused, and after WorkerOptions::publish_after what merely does
-    /// not get through. @return whether it did: not as long as it waits, and not if no epoch to
-    /// come may have the commitment. @errors of the chain; kIo.
-    Result<bool> publish(const JournalEntry& entry, const Error& refused);
-    /// The same for a commitment that did not get through, once it is time.
-    Result<bool> publish_overdue(const JournalEntry& entry);
+    /// not get through.
+    Outcome publish(const JournalEntry& entry, const Error& refused);
+    /// Publishes a commitment that publish() made wait, once it is time.
+    Outcome publish_overdue(const JournalEntry& entry);
     /// An epoch has the commitment: there is nothing to ask for. @errors kIo.
     Status withdraw(const JournalEntry& entry);
+    /// Whether the player asks for the commitment, or will. Its receipt may come as long as it
+    /// does, whatever the coordinator says of the unit.
+    [[nodiscard]] bool asks_for(const JournalEntry& entry) const;
 
   private:
     Result<bool> leave_to_player(const JournalEntry& entry);
     [[nodiscard]] Result<bool> is_too_late(const JournalEntry& entry) const;
+    void say(const std::string& failure);
 
     player::ClaimStore* claims_;
     node::ChainView* chain_;
     node::Timer& timer_;
     std::chrono::milliseconds wait_;
-    /// By unit, since when its commitment is not taken.
-    std::map<Digest, std::chrono::steady_clock::time_point> since_;
+    /// By unit, when its commitment is to be published.
+    std::map<Digest, std::chrono::steady_clock::time_point> due_;
+    std::string failing_;  ///< why nothing can be published; told once
 };
 
 }  // namespace gym::worker

@@ -415,9 +415,10 @@ Status WorkerImpl::hand_in(JournalEntry entry, const blob::VerifiedBlob& delta, 
         emit("accepted", entry.unit, "");
         return {};
     }
-    GYM_TRY(const bool published, publisher_.publish(entry, sent.error()));
-    if (published) return follow_published(std::move(entry), sent.error().message);
-    if (node::is_transient(sent.error().code)) return sent;
+    const auto outcome = publisher_.publish(entry, sent.error());
+    if (outcome == Publisher::Outcome::kPublished)
+        return follow_published(std::move(entry), sent.error().message);
+    if (outcome == Publisher::Outcome::kWaits || node::is_transient(sent.error().code)) return sent;
     emit("dropped", entry.unit, sent.error().message);
     GYM_CHECK(forget(entry));
     return sent;
@@ -441,8 +442,8 @@ Status WorkerImpl::track(const std::stop_token& stop) {
     const std::vector<JournalEntry> entries = journal_.entries();
     for (const JournalEntry& entry : entries) {
         if (entry.leaf) continue;
-        GYM_TRY(const bool published, publisher_.publish_overdue(entry));
-        if (published) GYM_CHECK(follow_published(entry, "nothing gets through"));
+        if (publisher_.publish_overdue(entry) == Publisher::Outcome::kPublished)
+            GYM_CHECK(follow_published(entry, "it is refused, or nothing gets through"));
     }
     for (const JournalEntry& entry : entries) {
         if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped");
@@ -458,6 +459,7 @@ Status WorkerImpl::send_wanted() {
 Status WorkerImpl::track_one(JournalEntry entry, const std::stop_token& stop) {
     const auto view = coordinator_.unit(entry.unit_id());
     if (!view.ok() && view.error().code == ErrorCode::kNotFound) {
+        if (publisher_.asks_for(entry)) return {};
         emit("dropped", entry.unit, "the coordinator no longer knows it");
         return forget(entry);
     }
@@ -472,12 +474,13 @@ Status WorkerImpl::track_one(JournalEntry entry, const std::stop_token& stop) {
         const bool plays = options_.claims != nullptr;
         if (options_.defend_disputes && !plays) GYM_CHECK(defend(entry, stop));
     }
-    if (protocol::is_terminal(entry.state)) {
+    const bool ended = protocol::is_terminal(entry.state);
+    if (ended && entry.state != before.state)
         emit("ended", entry.unit,
              std::string(protocol::to_string(entry.state)) +
                  (entry.reason.empty() ? "" : ": " + entry.reason));
-        return forget(entry);
-    }
+    // Its commitment may be in an epoch all the same: then it is not asked for.
+    if (ended && !publisher_.asks_for(entry)) return forget(entry);
     return entry == before ? Status() : journal_.save(entry);
 }
 

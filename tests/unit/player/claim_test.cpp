@@ -294,6 +294,27 @@ TEST_F(ClaimStoreTest, KeepsAGameAndConflictsAboutOneUnitApart) {
     EXPECT_EQ(open()->list().size(), kSamples.size() - 1);
 }
 
+/// Also for the next process.
+TEST_F(ClaimStoreTest, KeepsThatAClaimIsWithdrawnAsLongAsTheClaim) {
+    const Claim claim = train_unit(), other = late_unit();
+    auto store = ClaimStore::open(folder_.path()).value();
+    ASSERT_TRUE(store->withdraw(claim).ok());
+    EXPECT_FALSE(store->is_withdrawn(claim)) << "there is none";
+    for (const Claim& one : {claim, other})
+        ASSERT_TRUE(store->save(one).ok());
+    ASSERT_TRUE(store->withdraw(claim).ok());
+    store = ClaimStore::open(folder_.path()).value();
+    EXPECT_TRUE(store->is_withdrawn(claim));
+    EXPECT_FALSE(store->is_withdrawn(other));
+    ASSERT_TRUE(store->save(claim).ok());
+    EXPECT_TRUE(store->is_withdrawn(claim)) << "its player has noted a block";
+    ASSERT_TRUE(store->remove(claim).ok());
+    EXPECT_FALSE(store->is_withdrawn(claim));
+    ASSERT_TRUE(store->save(claim).ok());
+    EXPECT_FALSE(store->is_withdrawn(claim));
+    EXPECT_FALSE(ClaimStore::open(folder_.path()).value()->is_withdrawn(claim));
+}
+
 TEST_F(ClaimStoreTest, NeedsEveryBlobOfItsClaims) {
     const auto store = open();
     ASSERT_TRUE(store->save(aggregate()).ok());

@@ -14,6 +14,7 @@
 #include "gym/verifier/shown_deltas.hpp"
 #include "gym/verifier/verifier.hpp"
 #include "local_coordinator.hpp"
+#include "manual_timer.hpp"
 #include "memory_handler.hpp"
 #include "temporary_folder.hpp"
 #include "tiny_job.hpp"
@@ -38,6 +39,7 @@ class AggregateTest : public ::testing::Test {
     testing::TinyJob job_ = testing::make_tiny_job(workers(), handler_.blobs);
     testing::LocalCoordinator coordinator_{handler_, key_.address()};
     testing::FakeChainView chain_;
+    testing::ManualTimer timer_;
     testing::TemporaryFolder dir_;
     Address report_game_;  ///< where the next verifier's reports are defended; zero: nowhere
     std::unique_ptr<player::ClaimStore> claims_ =
@@ -91,6 +93,7 @@ class AggregateTest : public ::testing::Test {
         options.chain = &chain_;
         options.claims = claims_.get();
         options.report_game = report_game_;
+        options.timer = &timer_;
         options.on_event = [this](const VerifierEvent& event) { events_.push_back(event); };
         options.on_progress = [this](const engine::UnitProgress&) {
             if (while_running_) while_running_();

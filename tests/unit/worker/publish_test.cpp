@@ -62,8 +62,19 @@ class WorkerPublishes : public ::testing::Test {
     /// The claim that asks for the commitment.
     std::vector<player::ClaimStore::Shared> asked() const {
         auto out = claims_->list();
-        std::erase_if(out, [](const auto& claim) { return claim->role == player::Role::kDefend; });
+        std::erase_if(out, [this](const auto& claim) {
+            return claim->role == player::Role::kDefend || claims_->is_withdrawn(*claim);
+        });
         return out;
+    }
+    /// The commitment that is asked for is in an epoch, and the coordinator shows where.
+    void give_receipt() {
+        const auto commitment = asked().at(0)->evidence.commitment;
+        const std::vector<Digest> leaves{protocol::commitment_leaf(commitment), Digest{}};
+        const records::InclusionReceipt receipt{4, commit::merkle_root(leaves), 0, 2,
+                                                commit::merkle_prove(leaves, 0).value()};
+        handler_.units[unit_].inclusion = receipt;
+        chain_.epochs[4] = {receipt.commitments_root, 2, 10};
     }
     void refuse(ErrorCode code) { handler_.failures["submit_commitment"] = fail(code, "no"); }
 };
@@ -98,15 +109,59 @@ TEST_F(WorkerPublishes, WhatDoesNotGetThroughAfterAWhile) {
 TEST_F(WorkerPublishes, NothingIsAskedForOnceAnEpochHasIt) {
     refuse(ErrorCode::kConflict);
     EXPECT_TRUE(worker_->run_once({}).ok());
-    const auto commitment = asked().at(0)->evidence.commitment;
-    const std::vector<Digest> leaves{protocol::commitment_leaf(commitment), Digest{}};
-    const records::InclusionReceipt receipt{4, commit::merkle_root(leaves), 0, 2,
-                                            commit::merkle_prove(leaves, 0).value()};
-    handler_.units[unit_].inclusion = receipt;
-    chain_.epochs[4] = {receipt.commitments_root, 2, 10};
+    give_receipt();
     ASSERT_TRUE(worker_->track({}).ok());
     EXPECT_TRUE(told("receipt"));
     EXPECT_TRUE(asked().empty());
+    EXPECT_EQ(claims_->list().size(), 2U) << "a game may be open: the player forgets the claim";
+}
+
+/// Its commitment can still be in an epoch, as a leaf from the chain.
+TEST_F(WorkerPublishes, AUnitThatEndedIsFollowedUntilItsReceiptIsThere) {
+    refuse(ErrorCode::kConflict);
+    EXPECT_TRUE(worker_->run_once({}).ok());
+    handler_.units[unit_].status.state = protocol::UnitState::kExpired;
+    for (int looks = 0; looks < 3; ++looks)
+        ASSERT_TRUE(worker_->track({}).ok());
+    EXPECT_EQ(std::ranges::count(events_, "ended"), 1);
+    EXPECT_EQ(worker_->journal().entries().size(), 1U);
+    EXPECT_EQ(asked().size(), 1U);
+    open();
+    give_receipt();
+    ASSERT_TRUE(worker_->track({}).ok());
+    EXPECT_TRUE(told("receipt"));
+    EXPECT_TRUE(asked().empty()) << "its bond would be lost";
+    EXPECT_TRUE(worker_->journal().entries().empty());
+    EXPECT_EQ(std::ranges::count(events_, "ended"), 1);
+}
+
+TEST_F(WorkerPublishes, AUnitThatEndedIsForgottenWithItsClaim) {
+    refuse(ErrorCode::kConflict);
+    EXPECT_TRUE(worker_->run_once({}).ok());
+    handler_.units.erase(unit_);
+    ASSERT_TRUE(worker_->track({}).ok());
+    EXPECT_FALSE(told("dropped")) << "the coordinator may say anything";
+    ASSERT_TRUE(claims_->remove(*asked().at(0)).ok());
+    ASSERT_TRUE(worker_->track({}).ok());
+    EXPECT_TRUE(told("dropped"));
+    EXPECT_TRUE(worker_->journal().entries().empty());
+}
+
+TEST_F(WorkerPublishes, AChainThatDoesNotAnswerStopsNothingElse) {
+    refuse(ErrorCode::kUnavailable);
+    EXPECT_FALSE(worker_->run_once({}).ok());
+    timer_.wait(milliseconds(120'000), {});
+    chain_.answers = false;
+    EXPECT_TRUE(worker_->track({}).ok()) << "receipts of other units are read";
+    refuse(ErrorCode::kConflict);
+    const auto ran = worker_->run_once({});
+    ASSERT_FALSE(ran.ok());
+    EXPECT_EQ(ran.error().code, ErrorCode::kConflict) << ran.error().message;
+    EXPECT_FALSE(told("dropped")) << "it can be published yet";
+    chain_.answers = true;
+    EXPECT_TRUE(worker_->track({}).ok());
+    EXPECT_TRUE(told("published"));
+    EXPECT_EQ(asked().size(), 1U);
 }
 
 TEST_F(WorkerPublishes, NothingBehindTheEpochThatCouldHaveIt) {

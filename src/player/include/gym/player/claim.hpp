@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -115,6 +116,11 @@ class ClaimStore {
     Status save(const Claim& claim);
     /// Removes the claim of this one's name. @errors kIo.
     Status remove(const Claim& claim);
+    /// Notes, on disk too, that there is nothing to challenge any more: the player forgets the
+    /// claim of this one's name, but plays on if its game is announced already. No effect without
+    /// such a claim. @errors kIo.
+    Status withdraw(const Claim& claim);
+    [[nodiscard]] bool is_withdrawn(const Claim& claim) const;
     [[nodiscard]] std::vector<Shared> list() const;
     /// The claim of this one's name; null: there is none.
     [[nodiscard]] Shared find(const Claim& claim) const;
@@ -131,9 +137,12 @@ class ClaimStore {
   private:
     explicit ClaimStore(std::filesystem::path directory) : directory_(std::move(directory)) {}
     [[nodiscard]] std::filesystem::path path_of(const Claim& claim) const;
+    [[nodiscard]] std::filesystem::path mark_of(const std::string& name) const;
+    Status read_marks();
     const std::filesystem::path directory_;
     mutable std::mutex mutex_;
     std::vector<Shared> claims_;
+    std::set<std::string> withdrawn_;  ///< names of claims
     std::atomic<std::uint64_t> head_ = 0;
 };
 

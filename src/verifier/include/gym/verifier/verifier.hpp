@@ -15,6 +15,7 @@
 #include "gym/engine/unit.hpp"
 #include "gym/mirror/torrents.hpp"
 #include "gym/node/chain_view.hpp"
+#include "gym/node/timer.hpp"
 #include "gym/player/claim.hpp"
 #include "gym/protocol/unit.hpp"
 #include "gym/rpc/coordinator.hpp"
@@ -49,6 +50,9 @@ struct VerifierOptions {
     /// Other nodes to fetch blobs from and to share them with; nullptr: none. Must outlive the
     /// verifier.
     mirror::Swarm* swarm = nullptr;
+    /// By which inputs that are not given are waited for; nullptr: the system's. Must outlive the
+    /// verifier.
+    node::Timer* timer = nullptr;
     std::function<void(const VerifierEvent&)> on_event;  ///< from the verifier's thread
     std::function<void(const engine::UnitProgress&)> on_progress;
 };

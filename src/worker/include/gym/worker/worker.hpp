@@ -24,9 +24,9 @@
 namespace gym::worker {
 
 /// A step in a unit's life, for people and logs: "started", "resumed", "committed", "accepted",
-/// "published" on chain, "receipt", "disputed", "defended", "ended", "dropped"; "stopped" before it was done, since its
-/// time is over; "idle" with the reason why the coordinator gives the node no unit for its stake,
-/// or without one once it does.
+/// "published" on chain, "receipt", "disputed", "defended", "ended", "dropped"; "stopped" before it
+/// was done, since its time is over; "idle" with the reason why the coordinator gives the node no
+/// unit for its stake, or without one once it does.
 struct WorkerEvent {
     std::string name;
     protocol::UnitKey unit;  ///< empty for "idle"
