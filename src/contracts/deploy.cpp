@@ -201,8 +201,8 @@ Result<Rules> deploy_money_and_rules(Deployer& deployer, const DeployParams& par
     GYM_TRY(const Placed distributor, deployer.placed("RewardsDistributor"));
     GYM_TRY(const Placed one_step, deployer.placed("OneStep"));
 
-    GYM_CHECK(deployer.submit("OpeningRules", {log.address, params.dispute.window_blocks,
-                                               params.dispute.notice_blocks}));
+    GYM_CHECK(deployer.submit(
+        "OpeningRules", {log.address, params.dispute.window_blocks, params.dispute.notice_blocks}));
     GYM_CHECK(deployer.submit("ReportRules",
                               {log.address, game::report_params(params.dispute).window_blocks}));
     GYM_CHECK(deployer.submit(

@@ -14,10 +14,10 @@
 
 namespace gym::app {
 
-/// The coordinator's two sides of disputes: it defends its aggregates, shows the data that it stands
-/// for, and challenges workers that signed two commitments for one unit. It runs in its own thread, so that a move does not wait for
-/// an audit or an aggregation. Both sides send with one key, and one transaction manager assigns
-/// its nonces.
+/// The coordinator's two sides of disputes: it defends its aggregates, shows the data that it
+/// stands for, and challenges workers that signed two commitments for one unit. It runs in its own
+/// thread, so that a move does not wait for an audit or an aggregation. Both sides send with one
+/// key, and one transaction manager assigns its nonces.
 class CoordinatorPlayer {
   public:
     /// Starts to play. References must outlive the player. @errors kIo, kMalformed: the folder of
