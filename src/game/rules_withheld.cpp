@@ -17,8 +17,8 @@ Status check_no_path(std::span<const Digest> path) {
                 "a path of " + std::to_string(path.size()) + " digests where there is none");
 }
 
-/// What `leaf` and the siblings from the bottom up lead to. Levels above the highest bit of `index`
-/// have it on the left.
+/// The root to which `leaf` and its siblings lead, from the bottom up. Levels above the highest bit
+/// of `index` have the node on the left.
 Digest ascend(std::uint64_t index, const Digest& leaf, std::span<const Digest> path) {
     Digest node = leaf;
     for (const Digest& sibling : path) {
@@ -49,7 +49,7 @@ Status check_same_unit(const DataRequest& request, ByteView commitment,
     GYM_TRY(const protocol::SignedCommitment other, read_commitment(commitment));
     if (commitments == nullptr)
         return fail(ErrorCode::kInvalidArgument, "no domain to check signatures by was given");
-    // As the contract: what nobody has signed is that of the zero address.
+    // As in the contract, a commitment that nobody has signed is the zero address's.
     const Address signer = signer_of(*commitments, other).value_or(Address());
     if (other.commitment.round_record == request.round_record &&
         other.commitment.slot == request.slot && signer == request.worker)
@@ -66,7 +66,7 @@ Status check_commitment(const move::ShowWithheld& m, const crypto::Eip712Domain*
     return check_same_unit(m.request, m.content, commitments);
 }
 
-/// As the contract counts: dims may be any, and what 256 bits do not hold is refused.
+/// As the contract counts: dims may be any, and a size that 256 bits do not hold is refused.
 Result<Amount> bytes_of(const dispute::Shape& shape) {
     Amount bytes(commit::size_bytes(shape.dtype));
     for (const std::uint64_t dim : shape.dims) {
@@ -107,7 +107,7 @@ Result<Digest> tree_root_of(const dispute::Shape& shape, const move::ShowWithhel
     return ascend(m.request.chunk, commit::chunk_leaf(m.content), m.path);
 }
 
-/// What is not a tensor: the head of a dataset, or the absent leaf where a state has no tensor.
+/// A leaf without a tensor: the head of a dataset, or the absent leaf where a state has no tensor.
 Result<Digest> bare_leaf(const move::ShowWithheld& m) {
     GYM_CHECK(check_no_path(m.path));
     const Wanted what = m.request.what;

@@ -17,7 +17,7 @@ namespace {
 
 using move::ShowWithheld;
 
-/// What is read of a blob at a time: whole chunks.
+/// Blobs are read in pieces of this size, which is a number of whole chunks.
 constexpr std::uint64_t kReadBytes = std::uint64_t{1024} * commit::kChunkBytes;
 
 std::uint64_t bytes_of(const StoredTensor& tensor) {
@@ -141,13 +141,26 @@ Result<ShowWithheld> show_delta(const DataRequest& request, const blob::BlobRead
 }
 
 Result<ShowWithheld> show_state(const DataRequest& request, const blob::BlobReader& state) {
+    GYM_TRY(const std::vector<Digest> roots, tensor_roots(state));
+    return show_state(request, state, roots);
+}
+
+Result<std::vector<Digest>> tensor_roots(const blob::BlobReader& state) {
     GYM_TRY(const engine::StateIndex index, engine::StateIndex::read(state));
     std::vector<Digest> roots;
     for (std::size_t i = 0; i < index.tensors(); ++i) {
         GYM_TRY(const Digest root, root_of(tensor_of(state, index, i)));
         roots.push_back(root);
     }
-    const commit::MerkleTree tree(std::move(roots));
+    return roots;
+}
+
+Result<ShowWithheld> show_state(const DataRequest& request, const blob::BlobReader& state,
+                                std::span<const Digest> roots) {
+    GYM_TRY(const engine::StateIndex index, engine::StateIndex::read(state));
+    if (roots.size() != index.tensors())
+        return fail(ErrorCode::kMismatch, "the roots are of another state");
+    const commit::MerkleTree tree(std::vector<Digest>(roots.begin(), roots.end()));
     // A path of so many siblings has no more places.
     const std::uint64_t place =
         request.tensor % (std::uint64_t{1} << commit::tree_depth(index.tensors()));

@@ -17,11 +17,18 @@ namespace {
 
 /// The base fee may rise until the opening is mined; what is left of the escrow comes back.
 constexpr std::uint64_t kEscrowMargin = 4;
-/// Behind an epoch's block, until a worker that has no receipt asks for its commitment on chain.
-constexpr std::uint64_t kReceiptBlocks = 32;
+/// A game can take so many blocks, besides announce_blocks, from the decision to ask on chain to
+/// its opening.
+constexpr std::uint64_t kBlocksToOpen = 16;
 
 bool is_fault(game::GameStatus status) {
     return status == game::GameStatus::kFaultProven || status == game::GameStatus::kFaultByClock;
+}
+
+constexpr const char* kNothingAsked = "it is not asked for any more";
+
+std::string announce_id(const Digest& game) {
+    return "dispute-announce:" + game.hex();
 }
 
 Amount unlimited() {
@@ -95,22 +102,26 @@ class Challenger final : public Player {
     }
 
     /// Publishes a commitment that no epoch has, and waits for the epochs that may.
-    /// @return whether its game may begin, or goes on.
+    /// @return whether its game may begin, or has begun.
     Result<bool> ask_when_due(const Claim& claim) {
         GYM_TRY(const game::WithheldEvidence evidence, withheld_evidence_of(claim));
-        if (evidence.data.what == game::Wanted::kCommitment) {
-            GYM_TRY(const bool published, is_published(claim));
-            if (!published) return false;
-        }
+        const contracts::CommitmentLog log(disputes_.setup().commitment_log());
+        GYM_TRY(const auto round, log.round_of(client(), claim.key.job_id, claim.key.round));
+        const bool is_posted = round.round_record_hash == protocol::hash(evidence.record);
+        if (!is_posted && !round.round_record_hash.is_zero())
+            return give_up(claim, "the chain has another record of its round");
         GYM_TRY(const auto facts, disputes_.withheld_facts(evidence));
+        const bool withdrawn = disputes_.setup().claims.is_withdrawn(claim);
+        if (facts && withdrawn) return true;  // begin() knows whether its game is announced
+        if (withdrawn) return give_up(claim, kNothingAsked);
         GYM_TRY(const std::uint64_t window, disputes_.window_blocks());
-        if (!facts) {
-            if (disputes_.head().number >= claim.from_block + kWindowsWithoutEpoch * window)
-                return give_up(claim, "no epoch that may have it came");
-            return false;
-        }
-        if (evidence.data.what != game::Wanted::kCommitment) return true;
-        return is_owed(claim, window);
+        const bool abandoned =
+            disputes_.head().number >= claim.from_block + kWindowsWithoutEpoch * window;
+        if (!facts && abandoned) return give_up(claim, "no epoch that may have it came");
+        if (evidence.data.what != game::Wanted::kCommitment) return facts.has_value();
+        if (!is_posted) return false;
+        GYM_TRY(const bool published, is_published(claim));
+        return published && facts ? is_owed(claim, window) : false;
     }
 
     Result<bool> is_published(const Claim& claim) {
@@ -126,8 +137,9 @@ class Challenger final : public Player {
         return false;
     }
 
-    /// Whether the coordinator had to have it in the newest epoch that may have it. Its worker has
-    /// some blocks to be shown where it is.
+    /// Whether the coordinator had to have it in the newest epoch that may have it, and it is time
+    /// to ask. A coordinator that is down cannot say where it is, and its worker would lose a bond:
+    /// it waits until the last quarter of the window.
     Result<bool> is_owed(const Claim& claim, std::uint64_t window) {
         const contracts::CommitmentLog log(disputes_.setup().commitment_log());
         const Digest leaf = protocol::commitment_leaf(claim.evidence.commitment);
@@ -136,7 +148,11 @@ class Challenger final : public Player {
         GYM_TRY(const std::uint64_t end, last_block_of_withheld(claim, window));
         if (published + notice > end - window)
             return give_up(claim, "it was published too late for the last epoch that may have it");
-        return disputes_.head().number >= end - window + std::min(kReceiptBlocks, window / 4);
+        GYM_TRY(const auto* terms, disputes_.terms());
+        const std::uint64_t quarter = window / 4;
+        const std::uint64_t left =
+            std::min(std::max(quarter, terms->announce_blocks + kBlocksToOpen), window - quarter);
+        return disputes_.head().number >= end - left;
     }
 
     Result<bool> give_up(const Claim& claim, const char* why) {
@@ -233,6 +249,8 @@ class Challenger final : public Player {
             return disputes_.forget(claim);
         }
         GYM_TRY(const auto announced, contract().announced(client(), now.game));
+        if (announced.order == 0 && disputes_.setup().claims.is_withdrawn(claim))
+            return forget_withdrawn(claim, now);
         if (announced.order == 0) return announce(claim, now, *terms);
         if (disputes_.head().number + 1 < announced.block_number + terms->announce_blocks)
             return {};
@@ -244,6 +262,14 @@ class Challenger final : public Player {
         GYM_TRY(Bytes call, opening(claim));
         return disputes_.send("dispute-open:" + now.game.hex(),
                               contract().open(std::move(call), escrow));
+    }
+
+    /// Once the game is announced its bond would be lost without the opening.
+    Status forget_withdrawn(const Claim& claim, const Case& now) {
+        GYM_TRY(const bool announcing, disputes_.is_on_its_way(announce_id(now.game)));
+        if (announcing) return {};
+        disputes_.emit("ended", claim, now.game, kNothingAsked);
+        return disputes_.forget(claim);
     }
 
     static Result<Bytes> opening(const Claim& claim) {
@@ -288,10 +314,7 @@ class Challenger final : public Player {
             GYM_TRY(const game::WithheldFacts facts, facts_of(claim));
             return facts.asserter;
         }
-        const protocol::SignedCommitment& signed_one = claim.evidence.commitment;
-        const Digest digest =
-            protocol::signing_digest(disputes_.setup().domain, signed_one.commitment);
-        return crypto::recover_address(digest, signed_one.signature);
+        return disputes_.signer_of(claim);
     }
 
     Status announce(const Claim& claim, const Case& now, const game::DisputeTerms& terms) {
@@ -311,7 +334,7 @@ class Challenger final : public Player {
             return disputes_.send("dispute-approve:" + contract().address().hex(),
                                   token.approve(contract().address(), unlimited()));
         disputes_.emit_once("announced", claim, now.game, "unit " + now.unit.hex());
-        return disputes_.send("dispute-announce:" + now.game.hex(), contract().announce(now.game));
+        return disputes_.send(announce_id(now.game), contract().announce(now.game));
     }
 
     Status play(const Claim& claim, const Case& now) {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 
@@ -52,22 +51,10 @@ class DataDefender final : public Player {
     Result<std::set<Address>> asserters_now() {
         std::set<Address> out{disputes_.self()};
         GYM_TRY(const auto claims, disputes_.claims(Role::kDefend));
-        std::map<std::string, Address> known;
         for (const auto& claim : claims) {
-            const std::string name = claim->name();
-            const auto found = signers_.find(name);
-            if (found != signers_.end()) {
-                known.insert(*found);
-            } else {
-                const protocol::SignedCommitment& one = claim->evidence.commitment;
-                GYM_TRY(known[name],
-                        crypto::recover_address(
-                            protocol::signing_digest(disputes_.setup().domain, one.commitment),
-                            one.signature));
-            }
-            out.insert(known[name]);
+            GYM_TRY(const Address signer, disputes_.signer_of(*claim));
+            out.insert(signer);
         }
-        signers_ = std::move(known);
         return out;
     }
 
@@ -104,9 +91,8 @@ class DataDefender final : public Player {
     DisputeClient disputes_;
     DataSource& data_;
     std::uint64_t first_block_ = 0;
-    bool asked_ = false;                      ///< whether a game ever asked for something
-    std::set<Digest> over_;                   ///< games that have ended
-    std::map<std::string, Address> signers_;  ///< of the claims of the last tick, by name
+    bool asked_ = false;     ///< whether a game ever asked for something
+    std::set<Digest> over_;  ///< games that have ended
 };
 
 }  // namespace

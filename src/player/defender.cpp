@@ -34,32 +34,21 @@ class Defender final : public Player {
     }
 
   private:
-    /// About which games were opened. Whoever signed the claims' commitments is the asserter: this
-    /// node, or another one whose defender it is.
+    /// Units about which games were opened against the claims' signers: this node, or another one
+    /// whose defender it is.
     Result<std::set<Digest>> units_opened(const std::vector<ClaimStore::Shared>& claims) {
-        std::map<Address, std::uint64_t> first;  // block, by asserter
-        std::map<std::string, Address> asserters;
+        first_.clear();
         for (const auto& claim : claims) {
-            GYM_TRY(const Address asserter, asserter_of(*claim));
-            asserters[claim->name()] = asserter;
-            const auto known = first.emplace(asserter, claim->from_block).first;
+            GYM_TRY(const Address signer, disputes_.signer_of(*claim));
+            const auto known = first_.emplace(signer, claim->from_block).first;
             known->second = std::min(known->second, claim->from_block);
         }
-        asserters_ = std::move(asserters);
         std::set<Digest> out;
-        for (const auto& [asserter, block] : first) {
-            GYM_TRY(const auto units, disputes_.units_opened(asserter, block));
+        for (const auto& [signer, block] : first_) {
+            GYM_TRY(const auto units, disputes_.units_opened(signer, block));
             out.insert(units.begin(), units.end());
         }
         return out;
-    }
-
-    Result<Address> asserter_of(const Claim& claim) const {
-        const auto known = asserters_.find(claim.name());
-        if (known != asserters_.end()) return known->second;
-        const protocol::SignedCommitment& one = claim.evidence.commitment;
-        return crypto::recover_address(
-            protocol::signing_digest(disputes_.setup().domain, one.commitment), one.signature);
     }
 
     /// @return whether a game about it is open.
@@ -105,7 +94,7 @@ class Defender final : public Player {
             if (claim.subject == Subject::kAggregate) return forget_if_long_on_chain(claim);
             const bool in_next =
                 claim.subject != Subject::kAggregate && claim.evidence.record.accept_late;
-            return in_next ? forget_if_next_is_over(claim, window) : disputes_.forget(claim);
+            return in_next ? forget_if_next_is_over(claim, window) : forget(claim);
         }
         // Its epoch may come, whoever says that it did not: the chain is asked, at the end.
         if (disputes_.head().number < claim.from_block + kWindowsWithoutEpoch * window) return {};
@@ -138,16 +127,27 @@ class Defender final : public Player {
         if (!next) {
             if (disputes_.head().number < claim.from_block + kWindowsWithoutEpoch * window)
                 return {};
-            return disputes_.forget(claim);
+            return forget(claim);
         }
-        if (next->block_number <= claim.epoch_block) return disputes_.forget(claim);
+        if (next->block_number <= claim.epoch_block) return forget(claim);
         Claim dated = claim;
         dated.epoch_block = next->block_number;
         return disputes_.setup().claims.save(dated);
     }
 
+    /// Unless an open game asks for the delta, which is shown by the claim: such a game may last
+    /// longer than the window.
+    Status forget(const Claim& claim) {
+        if (claim.subject == Subject::kTrainUnit) {
+            GYM_TRY(const Address signer, disputes_.signer_of(claim));
+            GYM_TRY(const bool asked, disputes_.is_asked_for_delta(claim, first_.at(signer)));
+            if (asked) return {};
+        }
+        return disputes_.forget(claim);
+    }
+
     DisputeClient disputes_;
-    std::map<std::string, Address> asserters_;  ///< of the claims of the last tick, by name
+    std::map<Address, std::uint64_t> first_;  ///< block of a claim of this tick, by its signer
 };
 
 }  // namespace

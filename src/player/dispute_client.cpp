@@ -43,6 +43,22 @@ std::string move_id(const Digest& game, const Digest& position) {
 
 }  // namespace
 
+std::vector<WithheldGame> withheld_games_of(
+    std::span<const LoggedEvent> events,
+    FunctionRef<void(const Digest& game, const std::string& why)> unreadable) {
+    std::vector<WithheldGame> out;
+    for (const LoggedEvent& logged : events) {
+        const auto* opened = std::get_if<contracts::Opened>(&logged.event);
+        if (opened == nullptr) continue;
+        auto call = game::read_withheld(opened->data);
+        if (call.ok())
+            out.push_back({opened->game, opened->unit, std::move(call).value().evidence});
+        else if (call.error().code != ErrorCode::kNotFound)
+            unreadable(opened->game, call.error().message);
+    }
+    return out;
+}
+
 bool is_worth_withdrawing(const Amount& due, const Amount& base_fee_wei) {
     const auto price = base_fee_wei.plus(Amount(kTipWei));
     if (!price.ok()) return false;
@@ -140,6 +156,7 @@ Result<std::optional<game::EpochRoots>> DisputeClient::epoch_roots(
 }
 
 Status DisputeClient::forget(const Claim& claim) {
+    signers_.erase(protocol::commitment_leaf(claim.evidence.commitment));
     GYM_CHECK(setup_.claims.remove(claim));
     setup_.units.release(claim);
     return {};
@@ -161,14 +178,18 @@ Status DisputeClient::send(const std::string& id, const contracts::ContractCall&
     return fail(ErrorCode::kConflict, call.label + ": the chain refused it again and again");
 }
 
-Result<bool> DisputeClient::is_moving(const Digest& game, const Digest& position) {
+Result<bool> DisputeClient::is_on_its_way(const std::string& id) {
     for (int repeat = 0; repeat < kRepeatsMax; ++repeat) {
-        const auto known = setup_.transactions.find(repeated(move_id(game, position), repeat));
+        const auto known = setup_.transactions.find(repeated(id, repeat));
         if (!known.ok() && known.error().code == ErrorCode::kNotFound) return false;
         if (!known.ok()) return known.error();
         if (!chain::is_settled(known->state)) return true;
     }
     return false;
+}
+
+Result<bool> DisputeClient::is_moving(const Digest& game, const Digest& position) {
+    return is_on_its_way(move_id(game, position));
 }
 
 Status DisputeClient::broadcast() {
@@ -200,17 +221,37 @@ Result<std::set<Digest>> DisputeClient::units_opened(const Address& asserter,
 Result<std::vector<WithheldGame>> DisputeClient::withheld_games(const Address& asserter,
                                                                 std::uint64_t first_block) {
     GYM_TRY(const auto events, opened_against(asserter, first_block));
-    std::vector<WithheldGame> out;
-    for (const LoggedEvent& logged : events) {
-        const auto* opened = std::get_if<contracts::Opened>(&logged.event);
-        if (opened == nullptr) continue;
-        auto call = game::read_withheld(opened->data);
-        if (call.ok())
-            out.push_back({opened->game, opened->unit, std::move(call).value().evidence});
-        else if (call.error().code != ErrorCode::kNotFound)
-            return call.error();
+    Claim subject;
+    subject.subject = Subject::kWithheld;
+    return withheld_games_of(events, [&](const Digest& game, const std::string& why) {
+        emit_once("stuck", subject, game, "its opening cannot be read: " + why);
+    });
+}
+
+Result<bool> DisputeClient::is_asked_for_delta(const Claim& claim, std::uint64_t first_block) {
+    GYM_TRY(const Address signer, signer_of(claim));
+    GYM_TRY(const auto games, withheld_games(signer, first_block));
+    for (const WithheldGame& game : games) {
+        const bool of_claim = game::is_of_delta(game.evidence.data.what) &&
+                              game.evidence.commitment == claim.evidence.commitment;
+        if (!of_claim) continue;
+        GYM_TRY(const auto state,
+                setup_.contract.game_of(setup_.client, game.id, chain::BlockId(head_.hash)));
+        if (game::is_open(state.status)) return true;
     }
-    return out;
+    return false;
+}
+
+Result<Address> DisputeClient::signer_of(const Claim& claim) {
+    const protocol::SignedCommitment& one = claim.evidence.commitment;
+    const Digest leaf = protocol::commitment_leaf(one);
+    const auto known = signers_.find(leaf);
+    if (known != signers_.end()) return known->second;
+    GYM_TRY(const Address signer,
+            crypto::recover_address(protocol::signing_digest(setup_.domain, one.commitment),
+                                    one.signature));
+    signers_.emplace(leaf, signer);
+    return signer;
 }
 
 Result<std::optional<game::WithheldFacts>> DisputeClient::withheld_facts(

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "gym/chain/client.hpp"
+#include "gym/common/function_ref.hpp"
 #include "gym/contracts/call.hpp"
 #include "gym/contracts/commitment_log.hpp"
 #include "gym/game/transcript.hpp"
@@ -35,6 +39,12 @@ struct WithheldGame {
     Digest unit;
     game::WithheldEvidence evidence;
 };
+
+/// The games about withheld data among the events. @param unreadable is told the game of each other
+/// opening that cannot be read, and why.
+[[nodiscard]] std::vector<WithheldGame> withheld_games_of(
+    std::span<const LoggedEvent> events,
+    FunctionRef<void(const Digest& game, const std::string& why)> unreadable);
 
 /// Whether ether that a game credited pays many times for the transaction that withdraws it.
 [[nodiscard]] bool is_worth_withdrawing(const Amount& due, const Amount& base_fee_wei);
@@ -78,15 +88,23 @@ class DisputeClient {
     /// The game as it is on chain now, at its beginning: there is one move in it.
     Result<OpenGame> withheld_game(const Digest& game, const Digest& unit,
                                    const game::DataRequest& request);
-    /// Games about withheld data that were opened against `asserter` from `first_block` on.
+    /// Games about withheld data that were opened against `asserter` from `first_block` on. One
+    /// that cannot be read is reported.
     Result<std::vector<WithheldGame>> withheld_games(const Address& asserter,
                                                      std::uint64_t first_block);
+    /// Whether an open game asks for a chunk of the delta that the claim's commitment names.
+    /// @param first_block as withheld_games().
+    Result<bool> is_asked_for_delta(const Claim& claim, std::uint64_t first_block);
+    /// The signer of the claim's commitment: this node, or the node whose defender it is.
+    Result<Address> signer_of(const Claim& claim);
     /// Drops a claim, which outlives the call, and what was kept for it.
     Status forget(const Claim& claim);
 
     /// Sends a call once under `id`; again under another id if the first failed and its cause
     /// is still there. Call it in every tick as long as it is due.
     Status send(const std::string& id, const contracts::ContractCall& call);
+    /// Whether a call was sent under `id` and may still come to be.
+    Result<bool> is_on_its_way(const std::string& id);
     /// Broadcasts the transactions that were sent. The last step of every tick.
     Status broadcast();
 
@@ -120,6 +138,7 @@ class DisputeClient {
     std::optional<game::DisputeTerms> terms_;
     std::optional<std::uint64_t> window_blocks_;
     std::set<std::string> emitted_;
+    std::map<Digest, Address> signers_;  ///< of claims, by the leaf of their commitment
     LogCache logs_;
 };
 

@@ -1,5 +1,7 @@
 #include "gym/coordinator/adapters/coordinator_data.hpp"
 
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "gym/game/withheld_answers.hpp"
@@ -12,6 +14,9 @@ namespace gym::coordinator {
 namespace {
 
 using game::Wanted;
+
+/// States of which the tensors' roots are kept.
+constexpr std::size_t kStatesMax = 16;
 
 class CoordinatorData final : public player::DataSource {
   public:
@@ -34,10 +39,20 @@ class CoordinatorData final : public player::DataSource {
             return fail(ErrorCode::kNotFound, "deltas are their workers' to show");
         const Digest& blob = request.what == Wanted::kBase ? round.base.blob : round.momentum.blob;
         GYM_TRY(const auto state, blobs_.open_reader(blob));
-        return game::show_state(request, *state);
+        GYM_TRY(const auto* roots, roots_of(blob, *state));
+        return game::show_state(request, *state, *roots);
     }
 
   private:
+    /// Games about one state have its tensors hashed once: they keep the player from its others.
+    Result<const std::vector<Digest>*> roots_of(const Digest& blob, const blob::BlobReader& state) {
+        const auto known = roots_.find(blob);
+        if (known != roots_.end()) return &known->second;
+        GYM_TRY(std::vector<Digest> roots, game::tensor_roots(state));
+        if (roots_.size() >= kStatesMax) roots_.clear();
+        return &roots_.emplace(blob, std::move(roots)).first->second;
+    }
+
     Result<registry::Round> find(const protocol::RoundHead& record) {
         GYM_TRY(auto round, database_.transact([&](db::Transaction& tx) {
             return registry::find_round_by_record(tx, protocol::hash(record));
@@ -68,6 +83,7 @@ class CoordinatorData final : public player::DataSource {
     db::Database& database_;
     const blob::BlobStore& blobs_;
     const crypto::Eip712Domain domain_;
+    std::map<Digest, std::vector<Digest>> roots_;  ///< of the tensors of states, by blob
 };
 
 }  // namespace

@@ -92,6 +92,44 @@ TEST(ShowState, HasEveryChunkOfEveryTensor) {
     }
 }
 
+/// Counts what is read.
+class CountingReader final : public blob::BlobReader {
+  public:
+    explicit CountingReader(ByteView content) : content_(content) {}
+    [[nodiscard]] std::uint64_t size() const noexcept override { return content_.size(); }
+    Status read(std::uint64_t offset, std::span<std::uint8_t> out) const override {
+        bytes += out.size();
+        return content_.read(offset, out);
+    }
+    mutable std::uint64_t bytes = 0;
+
+  private:
+    ViewReader content_;
+};
+
+TEST(ShowState, WithTheTensorsRootsReadsOneTensorAlone) {
+    const engine::State state = sample_state();
+    const Bytes encoded = engine::encode_state(state);
+    const auto roots = tensor_roots(ViewReader(encoded));
+    ASSERT_TRUE(roots.ok());
+    for (const std::uint32_t tensor : {0U, 1U, 2U, 3U}) {
+        const DataRequest request = ask(Wanted::kBase, engine::state_root(state), tensor, 0);
+        const CountingReader whole(encoded), part(encoded);
+        const auto answer = show_state(request, part, *roots);
+        ASSERT_NO_FATAL_FAILURE(expect_right(answer));
+        const auto same = show_state(request, whole);
+        EXPECT_EQ(answer->content, same->content);
+        EXPECT_EQ(answer->path, same->path);
+        EXPECT_EQ(answer->above, same->above);
+        EXPECT_LE(part.bytes + 3 * 300 * 4 + 10 + 1024, whole.bytes) << "the pass over all tensors";
+    }
+    EXPECT_EQ(show_state(ask(Wanted::kBase, engine::state_root(state), 0, 0), ViewReader(encoded),
+                         std::vector<Digest>{})
+                  .error()
+                  .code,
+              ErrorCode::kMismatch);
+}
+
 /// The tree of three tensors has four places; higher numbers begin again.
 TEST(ShowState, HasTheAbsentLeafWhereThereIsNoTensor) {
     const engine::State state = sample_state();

@@ -30,5 +30,30 @@ TEST(EndOfATick, IsTheChainsOrTheStopAndNothingOfOneClaim) {
         EXPECT_FALSE(ends_tick(fail(code, "")));
 }
 
+/// An opening that this version cannot read keeps no other game waiting.
+TEST(WithheldGames, ThatCannotBeReadAreTold) {
+    contracts::Opened opened;
+    game::WithheldEvidence evidence;
+    evidence.data.what = game::Wanted::kBase;
+    opened.game.data.fill(1);
+    opened.unit.data.fill(2);
+    opened.data = game::encode_withheld(evidence, {});
+    contracts::Opened cut = opened;
+    cut.game.data.fill(3);
+    cut.data.resize(4 + 32);  // the selector, and the first word
+    contracts::Opened other = opened;
+    other.data = {1, 2, 3, 4};  // of another call
+    const std::vector<LoggedEvent> events{{cut, {}, 1}, {other, {}, 2}, {opened, {}, 3}};
+    std::vector<Digest> unreadable;
+    const auto games = withheld_games_of(
+        events,
+        [&](const Digest& game, const std::string& /*why*/) { unreadable.push_back(game); });
+    ASSERT_EQ(games.size(), 1U);
+    EXPECT_EQ(games[0].id, opened.game);
+    EXPECT_EQ(games[0].unit, opened.unit);
+    EXPECT_EQ(games[0].evidence, evidence);
+    EXPECT_EQ(unreadable, std::vector{cut.game});
+}
+
 }  // namespace
 }  // namespace gym::player

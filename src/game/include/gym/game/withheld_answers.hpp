@@ -42,6 +42,13 @@ struct StoredTensor {
 /// @errors of StateIndex::read(); kMismatch: the request is for another state; the reader's.
 [[nodiscard]] Result<move::ShowWithheld> show_state(const DataRequest& request,
                                                     const blob::BlobReader& state);
+/// Roots of all tensors of an encoded state: reads and hashes the whole of it.
+/// @errors of StateIndex::read(); the reader's.
+[[nodiscard]] Result<std::vector<Digest>> tensor_roots(const blob::BlobReader& state);
+/// As above, with the state's tensor_roots(): reads no more than the tensor that is asked for.
+[[nodiscard]] Result<move::ShowWithheld> show_state(const DataRequest& request,
+                                                    const blob::BlobReader& state,
+                                                    std::span<const Digest> roots);
 /// Of a token file, or its head.
 /// @errors of read_dataset_header(); kMismatch: the request is for another one; the reader's.
 [[nodiscard]] Result<move::ShowWithheld> show_dataset(const DataRequest& request,

@@ -92,7 +92,8 @@ inline constexpr std::uint64_t kWindowsWithoutEpoch = 8;
 
 /// Answers for units that this node committed to, and for those of nodes that made it their
 /// defender and whose claims it has; ends games whose challenger is silent, and
-/// withdraws the ether that answers earned. Forgets a claim once no game about it can be opened;
+/// withdraws the ether that answers earned. Forgets a claim once no game about it can be opened,
+/// and none is open that asks for its delta;
 /// one whose round has no epoch on chain, kWindowsWithoutEpoch windows after it was filed.
 [[nodiscard]] std::unique_ptr<Player> make_defender(PlayerSetup setup);
 
@@ -104,9 +105,10 @@ inline constexpr std::uint64_t kWindowsWithoutEpoch = 8;
 /// Announces, opens and plays a game about every claim to challenge, ends it if the asserter is
 /// silent, and has the stake taken. Announces nothing while the asserter's stake, active and
 /// thawing, is less than the bond of a game. A commitment that no epoch has is published first
-/// (CommitmentLog.postCommitment), and asked for once the epochs that may have it are there, if it
-/// is still claimed then. Forgets a claim once its game is over and settled, or
-/// when it is too late to open one.
+/// (CommitmentLog.postCommitment), and asked for once the epochs that may have it are there and the
+/// window is near its end, if the claim is not withdrawn then. Forgets a claim once its game is
+/// over and settled, when it is too late to open one, or when it is withdrawn before its game is
+/// announced.
 [[nodiscard]] std::unique_ptr<Player> make_challenger(PlayerSetup setup);
 
 }  // namespace gym::player
