@@ -45,7 +45,7 @@ Status check_listen(const YamlMap& map, const torrent::SwarmOptions& options) {
 }
 
 Status read_torrents(YamlMap& parent, NodeConfig& config) {
-    constexpr std::int64_t kSecondsMax = 366 * 86'400;
+    constexpr std::int64_t kSecondsMax = std::int64_t{366} * 86'400;
     if (!parent.has("torrents")) return {};
     GYM_TRY(YamlMap map, parent.map("torrents"));
     GYM_TRY(const bool enabled, map.boolean_or("enabled", false));

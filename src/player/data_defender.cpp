@@ -60,7 +60,7 @@ class DataDefender final : public Player {
 
     /// @return whether it is open. An error of one game keeps no other waiting.
     Result<bool> defend(const WithheldGame& game) {
-        const auto open = answer(game);
+        auto open = answer(game);
         if (open.ok() || ends_tick(open.error())) return open;
         disputes_.emit_once("stuck", subject_of(game.evidence), game.id, open.error().message);
         return true;

@@ -43,7 +43,7 @@ Result<std::optional<ChainCommitment>> find_chain_commitment(db::Transaction& tx
     out.block = row->get<std::uint64_t>("block");
     out.epoch = row->get<std::optional<std::uint64_t>>("epoch");
     if (out.epoch) out.leaf_index = row->get<std::uint32_t>("leaf_index");
-    return std::optional(std::move(out));
+    return std::optional(out);
 }
 
 Result<std::vector<Digest>> chain_commitments_without_epoch(db::Transaction& tx,

@@ -15,9 +15,9 @@ namespace gym::worker {
 class DeltaInFlight {
   public:
     /// @param send brings the delta to where it is needed; called once, from the thread.
-    DeltaInFlight(JournalEntry entry, blob::VerifiedBlob delta,
+    DeltaInFlight(JournalEntry entry, const blob::VerifiedBlob& delta,
                   std::function<Status(const blob::VerifiedBlob&)> send)
-        : entry_(std::move(entry)), delta_(std::move(delta)) {
+        : entry_(std::move(entry)), delta_(delta) {
         thread_ = std::jthread([this, send = std::move(send)] {
             sent_ = send(delta_);
             done_ = true;

@@ -365,7 +365,7 @@ Status WorkerImpl::deliver(const JournalEntry& entry, const std::stop_token& sto
 Status WorkerImpl::deliver(const JournalEntry& entry, const blob::VerifiedBlob& delta) {
     const std::uint32_t steps = entry.commitment.commitment.steps;
     set_activity({entry.unit, steps, steps, "upload"});
-    const Status delivered = hand_in(entry, delta, upload_.send(delta, cache_.sources()));
+    Status delivered = hand_in(entry, delta, upload_.send(delta, cache_.sources()));
     set_activity({});
     return delivered;
 }

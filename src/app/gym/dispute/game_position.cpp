@@ -231,6 +231,23 @@ std::string typed_value(std::uint64_t bits, program::DType type) {
     }
 }
 
+void take_leaf(const game::move::PickLeaf& pick, GamePosition& where) {
+    where.leaf = pick.leaf_record.index;
+    const auto record = dispute::decode_leaf(pick.leaf_record.record);
+    if (!record.ok()) return;
+    where.primitives = record->count;
+    if (record->count > 0) where.first_primitive = record->first;
+    where.shape = record->shape;
+}
+
+void take_primitive(const game::move::PickPrimitive& pick, GamePosition& where) {
+    where.primitive = static_cast<std::uint32_t>(pick.to.index);
+    const auto record = dispute::decode_primitive(pick.primitive.record);
+    if (!record.ok()) return;
+    where.opcode = record->code;
+    where.shape = record->output;
+}
+
 }  // namespace
 
 void GamePosition::follow(const game::Move& move) {
@@ -289,21 +306,9 @@ void GamePosition::follow(const game::Move& move) {
                     tensor = static_cast<std::uint32_t>(
                         game::residual_number(*this->program, record->parameter));
             }
-            if constexpr (std::is_same_v<One, game::move::PickLeaf>) {
-                leaf = one.leaf_record.index;
-                const auto record = dispute::decode_leaf(one.leaf_record.record);
-                if (!record.ok()) return;
-                primitives = record->count;
-                if (record->count > 0) first_primitive = record->first;
-                shape = record->shape;
-            }
-            if constexpr (std::is_same_v<One, game::move::PickPrimitive>) {
-                primitive = static_cast<std::uint32_t>(one.to.index);
-                const auto record = dispute::decode_primitive(one.primitive.record);
-                if (!record.ok()) return;
-                opcode = record->code;
-                shape = record->output;
-            }
+            if constexpr (std::is_same_v<One, game::move::PickLeaf>) take_leaf(one, *this);
+            if constexpr (std::is_same_v<One, game::move::PickPrimitive>)
+                take_primitive(one, *this);
         },
         move);
 }
