@@ -369,9 +369,17 @@ TEST_P(UpdateGames, AChallengerThatIsWrongHasNoProof) {
 TEST_P(UpdateGames, NoStrategyWinsAgainstAnHonestAsserter) {
     RandomOuterChallenger challenger(*honest_, rng_);
     const OuterFacts facts = sample_.facts(*asserter_);
-    std::map<std::string, std::size_t> refused;
+    // Some proofs are rare: few games may not have all.
+    std::map<std::string, std::size_t> refused{{"proveOuterSlot", 0},
+                                               {"proveColumn", 0},
+                                               {"proveOuter", 0},
+                                               {"proveRow", 0},
+                                               {"proveUpdate", 0}};
+    const auto all_were = [&] {
+        return std::ranges::all_of(refused, [](const auto& proof) { return proof.second > 0; });
+    };
     const std::size_t games = 150 * gym::testing::test_scale();
-    for (std::size_t game = 0; game < games; ++game) {
+    for (std::size_t game = 0; game < games || (!all_were() && game < 10 * games); ++game) {
         GameTranscript transcript = testing::transcript_of(facts);
         for (std::size_t moves = 0; moves < testing::kMovesMax; ++moves) {
             const bool challenges = transcript.at().answered;
@@ -393,9 +401,8 @@ TEST_P(UpdateGames, NoStrategyWinsAgainstAnHonestAsserter) {
             ASSERT_TRUE(played.ok()) << name_of(*move) << ": " << played.error().message;
         }
     }
-    for (const char* name :
-         {"proveOuterSlot", "proveColumn", "proveOuter", "proveRow", "proveUpdate"})
-        EXPECT_GT(refused[name], 0U) << name;
+    for (const auto& [name, times] : refused)
+        EXPECT_GT(times, 0U) << name;
 }
 
 /// The rows that satisfy both the check of a row and that of every residual are the step's alone.
