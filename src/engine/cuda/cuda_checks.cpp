@@ -72,7 +72,8 @@ void CudaChecks::expect(std::span<const Sum> found, std::span<const SlotId> ids)
 std::vector<SlotId> CudaChecks::inputs_of(const Op& op) const {
     std::vector<SlotId> ids(op.inputs.begin(), op.inputs.end());
     std::ranges::sort(ids);
-    ids.erase(std::ranges::unique(ids).begin(), ids.end());
+    // Not std::ranges::unique, whose result clang of Debian 12 does not compile.
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
     return ids;
 }
 
@@ -167,7 +168,7 @@ void CudaChecks::run_adamw(const AdamwGroup& group) {
         outputs.insert(outputs.end(), op.outputs.begin(), op.outputs.end());
     }
     std::ranges::sort(inputs);
-    inputs.erase(std::ranges::unique(inputs).begin(), inputs.end());
+    inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
     inputs = known(std::move(inputs));
     std::set<const std::byte*> written;
     for (const SlotId id : outputs)

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "gym/game/strategy.hpp"
 #include "random_outer_challenger.hpp"
 #include "random_seed.hpp"

@@ -48,7 +48,7 @@ class Pruner {
           blobs_(blobs),
           claims_(claims),
           clock_(clock),
-          options_(std::move(options)) {}
+          options_(options) {}
 
     /// Looks at kBlobsPerPassMax blobs, or a few more, and continues behind them the next time.
     /// @errors kUnavailable, kIo: what was done until then stays done.
