@@ -44,11 +44,7 @@ class Pruner {
     /// References must outlive the pruner. @param claims blobs that these need stay; may be null.
     Pruner(db::Database& database, blob::BlobStore& blobs, const player::ClaimStore* claims,
            const Clock& clock, PruneOptions options)
-        : database_(database),
-          blobs_(blobs),
-          claims_(claims),
-          clock_(clock),
-          options_(options) {}
+        : database_(database), blobs_(blobs), claims_(claims), clock_(clock), options_(options) {}
 
     /// Looks at kBlobsPerPassMax blobs, or a few more, and continues behind them the next time.
     /// @errors kUnavailable, kIo: what was done until then stays done.
