@@ -176,6 +176,9 @@ TEST_F(RegistryUnits, LateUnitsAreOfTheNextRoundsEpoch) {
     EXPECT_EQ(late.epoch_round(), 2U);
     // Two epochs, and what is published under each.
     run([&](db::Transaction& tx) -> Status {
+        GYM_TRY(Round first, get_round(tx, job, 1));
+        first.record.round = 2;
+        GYM_CHECK(record_round(tx, first.record, first.base, first.momentum, later));
         GYM_CHECK(set_epoch(tx, 1, {units[0]}));
         return set_epoch(tx, 2, {units[1]});
     });
@@ -193,11 +196,7 @@ TEST_F(RegistryUnits, LateUnitsAreOfTheNextRoundsEpoch) {
         GYM_CHECK(advance(tx, units[0], protocol::event::Drawn{false}, params, later));
         GYM_CHECK(advance(tx, units[1], protocol::event::Drawn{false}, params, later));
         GYM_CHECK(seal_round(tx, job, 1, digest(40), 1, kNow));
-        GYM_CHECK(mark_posted(tx, job, 1, 5, {7, {}}));
-        GYM_TRY(Round first, get_round(tx, job, 1));
-        first.record.round = 2;
-        GYM_CHECK(record_round(tx, first.record, first.base, first.momentum, later));
-        return Status();
+        return mark_posted(tx, job, 1, 5, {7, {}});
     });
     const auto overdue = read([&](db::Transaction& tx) {
         return overdue_units(tx, job, later + params.challenge_ms + 1,
