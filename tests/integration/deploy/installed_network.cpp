@@ -173,7 +173,7 @@ std::string InstalledNetwork::deploy_contracts() {
                   {"withdrawal_delay_s: 43200", "withdrawal_delay_s: 1"},
                   {"epoch_interval_s: 600", "epoch_interval_s: 1"},
                   {"window_blocks: 7200", "window_blocks: 50"},
-                  {"notice_blocks: 64", "notice_blocks: 12"}});
+                  {"notice_blocks: 64", "notice_blocks: 30"}});
     std::vector<std::string> command{"operator", "deploy-contracts",
                                      (root_ / "etc/contracts.yaml").string(), "--out",
                                      path_of_deployment()};

@@ -20,7 +20,6 @@
 namespace gym::app {
 namespace {
 
-namespace json = boost::json;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kPathLengthMax = 40;  // RewardsDistributor.PATH_LENGTH_MAX

@@ -19,8 +19,6 @@
 namespace gym::app {
 namespace {
 
-namespace json = boost::json;
-
 struct RewardsOptions {
     KeyOptions keys;
     ApiOptions api;
