@@ -117,7 +117,8 @@ class Challenger final : public Player {
         GYM_TRY(const std::uint64_t window, disputes_.window_blocks());
         const bool abandoned =
             disputes_.head().number >= claim.from_block + kWindowsWithoutEpoch * window;
-        if (!facts && abandoned) return give_up(claim, "no epoch that may have it came");
+        if (!facts && abandoned)
+            return give_up(claim, "no epoch that could hold the commitment was posted");
         if (evidence.data.what != game::Wanted::kCommitment) return facts.has_value();
         if (!is_posted) return false;
         GYM_TRY(const bool published, is_published(claim));

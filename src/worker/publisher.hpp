@@ -14,8 +14,9 @@
 
 namespace gym::worker {
 
-/// Leaves commitments that the coordinator does not take to the player, who publishes them on chain
-/// and asks for those that no epoch has (docs/adr/0049-withheld-data-on-chain.md). Not thread-safe.
+/// Hands the player each commitment that the coordinator does not take. The player publishes it on
+/// chain, and opens a game if no epoch has it (docs/adr/0049-withheld-data-on-chain.md). Not
+/// thread-safe.
 class Publisher {
   public:
     /// @param options with claims and chain, or it publishes nothing. Both must outlive it.
@@ -30,8 +31,8 @@ class Publisher {
         kWaits,  ///< until it is time, or until the chain answers
         kNever,  ///< the worker plays no games, or no epoch to come may have the commitment
     };
-    /// Publishes at once what is refused, and after WorkerOptions::publish_after what merely does
-    /// not get through.
+    /// Publishes a commitment that is refused at once, and one that does not get through after
+    /// WorkerOptions::publish_after.
     Outcome publish(const JournalEntry& entry, const Error& refused);
     /// Publishes a commitment that publish() made wait, once it is time.
     Outcome publish_overdue(const JournalEntry& entry);

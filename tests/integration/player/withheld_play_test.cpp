@@ -115,32 +115,24 @@ class WithheldPlayTest : public PlayTest {
     void tick_coordinator() {
         if (coordinator_claims_ == nullptr)
             coordinator_claims_ = player::ClaimStore::open(folder_.path() / "coordinator").value();
-        const player::PlayerSetup setup{
-            anvil_.client(),
-            *admin_.manager,
-            contract(),
-            domain(),
-            *coordinator_claims_,
-            worker_,
-            [&](const player::PlayerEvent& event) {
-                coordinators_.push_back(event.name + ": " + event.detail);
-            }};
-        const Status done = player::make_data_defender(setup, *epoch_)->tick();
-        EXPECT_TRUE(done.ok()) << done.error().message;
+        tick_defender(*admin_.manager, *coordinator_claims_, *epoch_, coordinators_);
     }
     void tick_worker_as_defender() {
         const auto data = player::make_claim_data(*worker_.claims, worker_);
+        tick_defender(*worker_.sender->manager, *worker_.claims, *data, worker_.events);
+    }
+    /// One tick of a party that is asked for `data`; its events are added to `events`.
+    void tick_defender(chain::TxManager& manager, player::ClaimStore& claims,
+                       player::DataSource& data, std::vector<std::string>& events) {
         const player::PlayerSetup setup{
             anvil_.client(),
-            *worker_.sender->manager,
+            manager,
             contract(),
             domain(),
-            *worker_.claims,
+            claims,
             worker_,
-            [&](const player::PlayerEvent& event) {
-                worker_.events.push_back(event.name + ": " + event.detail);
-            }};
-        const Status done = player::make_data_defender(setup, *data)->tick();
+            [&](const player::PlayerEvent& e) { events.push_back(e.name + ": " + e.detail); }};
+        const Status done = player::make_data_defender(setup, data)->tick();
         EXPECT_TRUE(done.ok()) << done.error().message;
     }
 
@@ -306,7 +298,7 @@ TEST_F(ShortWindowsPlayTest, ACommitmentToARoundThatNeverComesIsGivenUp) {
     EXPECT_FALSE(worker_.told("published")) << "it would be refused";
     ASSERT_EQ(worker_.claims->list().size(), 1U);
     mine_many(player::kWindowsWithoutEpoch * window());
-    until_told(worker_, "ended: no epoch that may have it came", {});
+    until_told(worker_, "ended: no epoch that could hold the commitment was posted", {});
     EXPECT_TRUE(worker_.claims->list().empty());
 }
 

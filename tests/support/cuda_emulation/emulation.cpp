@@ -412,7 +412,7 @@ void wait_for_copies(unsigned left) {
 
 void abandon_launch() {
     lose_context();
-    // No thread goes on from here: run_block() begins those anew that are not done.
+    // Every thread stops here: run_block() starts the unfinished ones again.
     stop(Wait::kBlock, nullptr);
 }
 
